@@ -5,6 +5,7 @@ import type { Agent } from './model.ts'
 import { describe, Left } from './now-rows.ts'
 import { Name, Path, Time } from './parts.ts'
 import { clockTime, span } from './time.ts'
+import type { OnUndo } from './undo/choice.ts'
 
 interface AgentDetailProps {
   agent: Agent | undefined
@@ -12,9 +13,10 @@ interface AgentDetailProps {
   short: (path: string) => string
   onFile: (path: string) => void
   onHistory: (filter: { agent?: string; path?: string }) => void
+  onUndo: OnUndo
 }
 
-export function AgentDetail({ agent, now, short, onFile, onHistory }: AgentDetailProps): VNode {
+export function AgentDetail({ agent, now, short, onFile, onHistory, onUndo }: AgentDetailProps): VNode {
   if (agent === undefined) return html`<div class="empty"><p>This agent has gone.</p></div>`
   const { name, seen, doing, holds, waits } = agent
   return html`<h2><${Name} name=${name} /></h2>
@@ -53,5 +55,6 @@ export function AgentDetail({ agent, now, short, onFile, onHistory }: AgentDetai
     ${holds.length > 200 && html`<p class="hint">and ${holds.length - 200} more</p>`}
     <div class="acts">
       <button type="button" onClick=${() => onHistory({ agent: name })}>Its changes</button>
+      <button type="button" onClick=${() => onUndo({ by_agent: name })}>Take changes back…</button>
     </div>`
 }

@@ -1,6 +1,7 @@
 // The chosen line of the timeline: what differs, the versions of the file, and the way back to one.
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { BlameView } from './blame-view.ts'
 import { DiffView } from './diff-view.ts'
 import { html } from './html.ts'
 import type { Happening, HistoryVersion, Kind } from './model.ts'
@@ -8,6 +9,7 @@ import { CopyButton, Name, Path, Time } from './parts.ts'
 import { RestoreDialog } from './restore-dialog.ts'
 import { curlOf } from './server.ts'
 import { clockTime, exactTime } from './time.ts'
+import { choiceOf, type OnUndo } from './undo/choice.ts'
 import type { Hunk } from './unified.ts'
 import { diffInput, diffOf, versionsOf } from './versions.ts'
 
@@ -16,12 +18,15 @@ interface DetailProps {
   readonly now: number
   readonly short: (path: string) => string
   readonly onChangeSet: (changeSet: string) => void
+  readonly onUndo: OnUndo
   /** Of the last line about the file: its versions are asked for again when there is another. */
   readonly latest: string | undefined
 }
 
-export function ChangeDetail({ line, now, short, onChangeSet, latest }: DetailProps): VNode {
-  const { kind, path, agent, at, what, changeSet } = line
+export function ChangeDetail({ line, now, short, onChangeSet, onUndo, latest }: DetailProps): VNode {
+  const { kind, path, agent, at, what, changeSet, command } = line
+  const isUndo = line.operation === 'async_undo'
+  const [isBlamed, blame] = useState(false)
   const [isSplit, split] = useState(innerWidth > 1500)
   const [pair, setPair] = useState({ from: line.previousHash, to: line.hash, at })
   const [restoring, restore] = useState<HistoryVersion>()
@@ -31,6 +36,7 @@ export function ChangeDetail({ line, now, short, onChangeSet, latest }: DetailPr
 
   const { from, to } = pair
   const shown = nearest(versions, pair)
+  const change = kind === 'contention' ? undefined : nearest(versions, { to: line.hash, at })
   const canCompare = typeof from === 'string' && typeof to === 'string'
   return html`<h2 class="wrap">${path === '' ? what : html`<${Path} path=${short(path)} />`}</h2>
     <p class="dim">
@@ -47,10 +53,18 @@ export function ChangeDetail({ line, now, short, onChangeSet, latest }: DetailPr
           class="quiet"
           onClick=${() => onChangeSet(changeSet)}
         >
-          Show all of it
+          Show all of it</button
+        >${' '}<button type="button" class="quiet" onClick=${() => onUndo({ of_change_set: changeSet }, isUndo)}>
+          ${isUndo ? 'Redo…' : 'Take all of it back…'}
         </button>
       </p>`
     }
+    ${command !== undefined && html`<p class="dim wrap">By the command <code>${command}</code></p>`}
+    <div class="acts">
+      ${change !== undefined && !isUndo && html`<button type="button" onClick=${() => onUndo(choiceOf(change, short))}>Take this change back…</button>`}
+      ${path !== '' && html`<button type="button" class="quiet" aria-pressed=${isBlamed} onClick=${() => blame(!isBlamed)}>Who made each line</button>`}
+    </div>
+    ${isBlamed && html`<${BlameView} path=${path} latest=${`${latest} ${restores}`} now=${now} short=${short} onUndo=${onUndo} />`}
     ${said !== '' && html`<p class="trouble" role="alert">${said}</p>`}
     ${
       canCompare &&

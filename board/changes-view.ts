@@ -8,6 +8,7 @@ import { kinds, matcherOf, shortenerOf, type Happening, type Kind } from './mode
 import { Name, Path, Time, useNow } from './parts.ts'
 import type { State } from './store.ts'
 import { clockTime } from './time.ts'
+import type { Choice, OnUndo } from './undo/choice.ts'
 import { knownLines, linesOf } from './versions.ts'
 
 export interface Filter {
@@ -27,9 +28,10 @@ interface Props {
   readonly state: State
   readonly filter: Filter
   readonly onFilter: (filter: Filter) => void
+  readonly onUndo: OnUndo
 }
 
-export function ChangesView({ state, filter, onFilter }: Props): VNode {
+export function ChangesView({ state, filter, onFilter, onUndo }: Props): VNode {
   const { roots, timeline, revision } = state
   const now = useNow()
   const [chosen, choose] = useState<Happening>()
@@ -75,6 +77,7 @@ export function ChangesView({ state, filter, onFilter }: Props): VNode {
           </select>
         </label>
         ${filter !== noFilter && html`<button type="button" class="quiet" onClick=${() => onFilter(noFilter)}>Clear</button>`}
+        <button type="button" class="quiet" onClick=${() => onUndo(toChoice(filter, agents))}>Take back…</button>
         <button
           type="button"
           class="quiet"
@@ -113,12 +116,22 @@ export function ChangesView({ state, filter, onFilter }: Props): VNode {
               line=${chosen}
               now=${now}
               short=${short}
+              onUndo=${onUndo}
               onChangeSet=${(changeSet: string) => onFilter({ ...noFilter, changeSet })}
               latest=${timeline.findLast(({ path }) => path === chosen.path)?.key}
             />`
       }
     </section>
   </div>`
+}
+
+/** As far as the filter names something as a whole. */
+function toChoice({ agent, path, changeSet }: Filter, agents: readonly string[]): Choice {
+  return {
+    by_agent: agents.includes(agent) ? agent : undefined,
+    of_change_set: changeSet === '' ? undefined : changeSet,
+    paths: /[*?]/.test(path) ? [path] : undefined
+  }
 }
 
 function TextFilter(props: {

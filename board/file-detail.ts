@@ -1,6 +1,7 @@
 // All that is known of the chosen file in use: its holders, its queue, and what can be done.
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { BlameView } from './blame-view.ts'
 import { BreakDialog } from './break-dialog.ts'
 import { html } from './html.ts'
 import type { LockedFile, Waiter } from './model.ts'
@@ -9,6 +10,7 @@ import { CopyButton, Name, Path } from './parts.ts'
 import { curlOf } from './server.ts'
 import type { Store } from './store.ts'
 import { clockTime, span } from './time.ts'
+import type { OnUndo } from './undo/choice.ts'
 
 interface FileDetailProps {
   file: LockedFile | undefined
@@ -18,14 +20,20 @@ interface FileDetailProps {
   store: Store
   onAgent: (name: string) => void
   onHistory: (filter: { agent?: string; path?: string }) => void
+  /** Of the last line of the timeline about the file. */
+  latest: string | undefined
+  onUndo: OnUndo
 }
 
-export function FileDetail({ file, path = '', now, short, store, onAgent, onHistory }: FileDetailProps): VNode {
+export function FileDetail(props: FileDetailProps): VNode {
+  const { file, path = '', now, short, store, onAgent, onHistory, latest, onUndo } = props
   const [isBreaking, setBreaking] = useState(false)
+  const [isBlamed, blame] = useState(false)
   const { holders = [], pending_requests = [] } = file ?? {}
   const leases = holders.filter(({ type }) => type === 'lease')
   const acts = html`<div class="acts">
     <button type="button" onClick=${() => onHistory({ path: short(path) })}>Changes and versions</button>
+    <button type="button" aria-pressed=${isBlamed} onClick=${() => blame(!isBlamed)}>Who made each line</button>
     ${leases.length > 0 && html`<button type="button" class="danger" onClick=${() => setBreaking(true)}>Break the lease…</button>`}
     <${CopyButton} text=${() => curlOf('/async_status', { path })}>Copy as curl<//>
   </div>`
@@ -57,6 +65,7 @@ export function FileDetail({ file, path = '', now, short, store, onAgent, onHist
       })}
     </ol>
     ${pending_requests.length > 100 && html`<p class="hint">and ${pending_requests.length - 100} more</p>`} ${acts}
+    ${isBlamed && html`<${BlameView} key=${path} path=${path} latest=${latest} now=${now} short=${short} onUndo=${onUndo} />`}
     ${
       isBreaking &&
       html`<${BreakDialog}

@@ -8,6 +8,8 @@ import { createMeter } from './meter.ts'
 import { NowView } from './now-view.ts'
 import { hasToken, setToken } from './server.ts'
 import { createStore, type State } from './store.ts'
+import type { Choice, OnUndo } from './undo/choice.ts'
+import { UndoDialog } from './undo/undo-dialog.ts'
 import type { Connection } from './stream.ts'
 
 const store = createStore()
@@ -23,10 +25,12 @@ type Tab = (typeof tabs)[number]['id']
 function App(): VNode {
   const [state, tab] = [useLatest(), useTab()]
   const [filter, setFilter] = useState<Filter>(noFilter)
+  const [undoing, setUndoing] = useState<Undoing>()
   const onHistory = leadToChanges(setFilter)
+  const onUndo: OnUndo = (choice, isRedo = false) => setUndoing({ choice, isRedo })
   const views = {
-    now: () => html`<${NowView} state=${state} store=${store} onHistory=${onHistory} />`,
-    changes: () => html`<${ChangesView} state=${state} filter=${filter} onFilter=${setFilter} />`,
+    now: () => html`<${NowView} state=${state} store=${store} onHistory=${onHistory} onUndo=${onUndo} />`,
+    changes: () => html`<${ChangesView} state=${state} filter=${filter} onFilter=${setFilter} onUndo=${onUndo} />`,
     burns: () => html`<${BurnsView} state=${state} meter=${meter} onHistory=${onHistory} />`
   }
   const isShut = state.connection === 'refused'
@@ -46,7 +50,22 @@ function App(): VNode {
             ? html`<div class="empty"><p>Connecting to the server…</p></div>`
             : views[tab]()
       }
-    </main>`
+    </main>
+    ${
+      undoing !== undefined &&
+      html`<${UndoDialog} ...${undoing} agents=${namesIn(state)} onEnd=${() => setUndoing(undefined)} />`
+    }`
+}
+
+interface Undoing {
+  readonly choice: Choice
+  readonly isRedo: boolean
+}
+
+/** Those who are there, and those who have changed something. */
+function namesIn({ activity, timeline }: State): readonly string[] {
+  const present = (activity?.agents ?? []).map(({ agent_id }) => agent_id)
+  return [...new Set([...present, ...timeline.map(({ agent }) => agent)])].sort()
 }
 
 function useLatest(): State {

@@ -28,6 +28,9 @@ export interface Happening {
   readonly previousHash?: string | null
   /** The task or the transaction to which a change belongs. */
   readonly changeSet?: string
+  readonly operation?: string
+  /** The shell command that made it. */
+  readonly command?: string
 }
 
 /** Undefined for what is no line of the timeline. */
@@ -40,10 +43,7 @@ export function toHappening(event: TreeEvent): Happening | undefined {
   switch (event.type) {
     case 'file_changed': {
       if ('bulk' in event) return { key, at, agent, kind: 'changed', path: '', what: `${event.count} files at once` }
-      const { path, hash, previous_hash: previousHash, renamed_from: from, operation, change_set: changeSet } = event
-      const versions = { hash, ...(previousHash !== undefined && { previousHash }) }
-      const set = changeSet === undefined ? {} : { changeSet }
-      return { key, at, agent, path, ...versions, ...set, ...describeChange({ hash, previousHash, from, operation }) }
+      return { key, at, agent, path: event.path, ...changeFacts(event) }
     }
     case 'contention': {
       const { path, merged, expected_hash: previousHash, current_hash: hash } = event
@@ -72,6 +72,28 @@ export function toHappening(event: TreeEvent): Happening | undefined {
   }
 }
 
+/** What an event and the history say of a change alike. */
+function changeFacts(change: Changed) {
+  const { hash, previous_hash: previousHash, change_set: changeSet, operation, command, renamed_from: from } = change
+  return {
+    hash,
+    operation,
+    ...(previousHash !== undefined && { previousHash }),
+    ...(changeSet !== undefined && { changeSet }),
+    ...(command !== undefined && { command }),
+    ...describeChange({ hash, previousHash, from, operation })
+  }
+}
+
+interface Changed {
+  readonly hash: string | null
+  readonly previous_hash?: string | null
+  readonly change_set?: string
+  readonly operation: string
+  readonly command?: string
+  readonly renamed_from?: string
+}
+
 const endings: Readonly<Record<string, string>> = {
   expired: 'expired',
   broken: 'broken by an operator',
@@ -97,19 +119,10 @@ function describeChange({ hash, previousHash, from, operation }: ChangeFacts): {
 
 /** A version that the server knew before the page was opened. Undefined for one that was there before the server looked. */
 export function fromHistory(version: HistoryVersion, absolute: (path: string) => string): Happening | undefined {
-  const { path, hash, previous_hash: previousHash, agent_id: agent, operation, at } = version
+  const { path, hash, agent_id: agent, operation, at } = version
   if (agent === null || operation === null) return undefined
-  const { renamed_from: from, change_set: changeSet } = version
-  return {
-    key: `${at} ${path} ${hash}`,
-    path: absolute(path),
-    agent,
-    at: Date.parse(at),
-    hash,
-    ...(previousHash !== undefined && { previousHash }),
-    ...(changeSet !== undefined && { changeSet }),
-    ...describeChange({ hash, previousHash, from, operation })
-  }
+  const facts = changeFacts({ ...version, operation })
+  return { key: `${at} ${path} ${hash}`, path: absolute(path), agent, at: Date.parse(at), ...facts }
 }
 
 /** One event and one version of the history are the same change if these agree. */

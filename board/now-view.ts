@@ -10,6 +10,7 @@ import { listAgents, shortenerOf, waitedForFirst, type Agent, type LockedFile } 
 import { AgentRow, FileRow } from './now-rows.ts'
 import { Name, Path, Time, useNow } from './parts.ts'
 import type { State, Store } from './store.ts'
+import type { OnUndo } from './undo/choice.ts'
 import { findWaits } from './wait-graph.ts'
 import { WaitGraphView } from './wait-graph-view.ts'
 
@@ -27,8 +28,9 @@ export function NowView(props: {
   state: State
   store: Store
   onHistory: (filter: { agent?: string; path?: string }) => void
+  onUndo: OnUndo
 }): VNode {
-  const { state, store, onHistory } = props
+  const { state, store, onHistory, onUndo } = props
   const { roots } = state
   const now = useNow()
   const [choice, choose] = useState<Choice>()
@@ -46,7 +48,14 @@ export function NowView(props: {
   const onFile = (path: string) => choose({ kind: 'file', name: path })
   const detail = {
     agent: () =>
-      html`<${AgentDetail} agent=${agent} now=${now} short=${short} onFile=${onFile} onHistory=${onHistory} />`,
+      html`<${AgentDetail}
+        agent=${agent}
+        now=${now}
+        short=${short}
+        onFile=${onFile}
+        onHistory=${onHistory}
+        onUndo=${onUndo}
+      />`,
     file: () =>
       html`<${FileDetail}
         file=${file}
@@ -56,6 +65,8 @@ export function NowView(props: {
         store=${store}
         onAgent=${onAgent}
         onHistory=${onHistory}
+        latest=${state.timeline.findLast(({ path }) => path === choice?.name)?.key}
+        onUndo=${onUndo}
       />`
   }
   return html`<div class="now">

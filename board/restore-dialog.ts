@@ -42,13 +42,14 @@ export function RestoreDialog({ path, shown, version, isSplit, onEnd }: Props): 
   async function send(): Promise<void> {
     setSent(true)
     try {
-      await call('async_restore', input)
-      onEnd(true)
+      const { status, message = '' } = await call<{ status: string; message?: string }>('async_restore', input)
+      if (status === 'ok') return onEnd(true)
+      setTrouble(message)
     } catch (error) {
-      setSent(false)
       setTrouble((error as Error).message)
-      lookAgain(look + 1)
     }
+    setSent(false)
+    lookAgain(look + 1)
   }
 
   return html`<${Dialog} title="Restore this version?" onEnd=${() => onEnd(false)} isWide>

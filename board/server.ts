@@ -9,6 +9,7 @@ let offsetMs = 0
 let hasOffset = false
 
 export interface Failure {
+  readonly status?: string
   readonly error_code?: string
   readonly message?: string
 }
@@ -54,6 +55,7 @@ export async function ask(path: string, init: RequestInit = {}): Promise<Respons
   const response = await fetch(path, { cache: 'no-store', credentials: 'omit', ...init, headers })
   if (response.ok) return response
   const failure = (await response.json().catch(() => ({}))) as Failure
+  if (failure.status === 'contention') return new Response(JSON.stringify(failure))
   throw new ServerError(response.status, failure)
 }
 

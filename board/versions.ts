@@ -1,5 +1,7 @@
 // Asks the server for versions of files and what differs between them; asked for once, since a version never changes.
+import type { BlameOutput } from '../schemas/blame.ts'
 import type { Diff } from '../schemas/diff.ts'
+import type { Static } from '../schemas/typebox.ts'
 import type { HistoryVersion } from './model.ts'
 import { call } from './server.ts'
 import { describeLines, parseUnified, type Hunk } from './unified.ts'
@@ -73,8 +75,45 @@ export interface Present {
 /** What is there right now. */
 export const presentOf = (path: string): Promise<Present> => call<Present>('async_status', { path })
 
+export type Blame = Static<typeof BlameOutput>
+
+/** Who made each line of what is there now. */
+export const blameOf = (path: string): Promise<Blame> => call<Blame>('async_blame', { path })
+
+/** A file and who made each of its lines, both of one version. */
+export async function blamedText(path: string): Promise<{ blame: Blame; content: string }> {
+  for (;;) {
+    const [blame, text] = await Promise.all([
+      blameOf(path),
+      call<{ content?: string; hash: string }>('async_read', { path })
+    ])
+    // It may be changed between the two.
+    if (blame.hash === text.hash) return { blame, content: text.content ?? '' }
+  }
+}
+
+interface Made {
+  readonly hash?: string
+  readonly at?: string
+}
+
+/** How often a file is followed to the name that it had before. */
+const maxNames = 10
+
+/** The change that made a version, under whichever name the file had then. */
+export async function changeThatMade(path: string, made: Made): Promise<HistoryVersion | undefined> {
+  let name: string | undefined = path
+  for (let step = 0; step < maxNames && name !== undefined; step += 1) {
+    const versions = await versionsOf(name)
+    const found = versions.find(({ hash, at }) => hash === made.hash && at === made.at)
+    if (found !== undefined) return found
+    name = versions.findLast(({ renamed_from }) => renamed_from !== undefined)?.renamed_from
+  }
+  return undefined
+}
+
 /** A few at a time: the agents come first. */
-async function inTurn<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+export async function inTurn<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   if (running >= maxAtOnce) await new Promise<void>((resolve) => waiting.push(resolve))
   running += 1
   try {
