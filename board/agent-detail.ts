@@ -18,10 +18,10 @@ interface AgentDetailProps {
 
 export function AgentDetail({ agent, now, short, onFile, onHistory, onUndo }: AgentDetailProps): VNode {
   if (agent === undefined) return html`<div class="empty"><p>This agent has gone.</p></div>`
-  const { name, seen, doing, holds, waits } = agent
-  return html`<h2><${Name} name=${name} /></h2>
-    <p class="dim">
-      ${seen === undefined ? 'not seen for long' : html`${doing}, <${Time} at=${seen} now=${now} /> (${clockTime(seen)})`}
+  const { name, seen, operation, path, holds, waits } = agent
+  return html`<h2 class="wrap"><${Name} name=${name} isWhole /></h2>
+    <p class="dim wrap">
+      ${seen === undefined ? 'not seen for long' : html`${operation}${path !== '' && html` <${Path} path=${path} />`}, <${Time} at=${seen} now=${now} /> (${clockTime(seen)})`}
     </p>
     ${
       waits.length > 0 &&

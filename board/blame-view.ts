@@ -1,11 +1,12 @@
 // A file as it is now, with who made each line; and the way back of the change that made the chosen ones.
 import type { VNode } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { BlameRange } from '../schemas/blame.ts'
 import { shortened } from '../src/support/cut-text.ts'
 import { html } from './html.ts'
 import { Name, Time } from './parts.ts'
 import { choiceOf, type Choice } from './undo/choice.ts'
+import { useAnswer } from './use-answer.ts'
 import { blamedText, changeThatMade } from './versions.ts'
 
 interface Props {
@@ -17,30 +18,29 @@ interface Props {
   readonly onUndo: (choice: Choice) => void
 }
 
-interface Blamed {
-  readonly ranges: readonly BlameRange[]
-  readonly lines: readonly string[]
-}
-
 /** Of a longer file the beginning is drawn. */
 const maxLines = 2000
 const maxLineLength = 2000
 
 export function BlameView({ path, latest, now, short, onUndo }: Props): VNode {
-  const { blamed, trouble, setTrouble } = useBlame(path, latest)
+  const { answer, trouble } = useAnswer(() => blamedText(path), `${path} ${latest}`)
   const [chosen, choose] = useState<BlameRange>()
-  if (blamed === undefined)
-    return html`<p class=${trouble === '' ? 'hint' : 'trouble'} role="status">${trouble === '' ? 'Asking who made each line…' : trouble}</p>`
-  const { ranges, lines } = blamed
-  const shown = ranges.filter(({ start_line }) => start_line <= maxLines)
+  const [said, say] = useState('')
+  if (answer === undefined)
+    return html`<p class=${trouble === '' ? 'hint' : 'trouble'} role="status">
+      ${trouble === '' ? 'Asking who made each line…' : trouble}
+    </p>`
+  const lines = answer.content.split(/\r\n|\r|\n/)
+  const shown = answer.blame.ranges.filter(({ start_line }) => start_line <= maxLines)
+  const words = trouble === '' ? said : trouble
 
   async function takeBack(range: BlameRange): Promise<void> {
     const change = await changeThatMade(path, range).catch(() => undefined)
-    if (change === undefined) setTrouble('The change that made these lines is no longer known by itself.')
+    if (change === undefined) say('The change that made these lines is no longer known by itself.')
     else onUndo(choiceOf(change, short))
   }
 
-  return html`${trouble !== '' && html`<p class="trouble" role="alert">${trouble}</p>`}
+  return html`${words !== '' && html`<p class="trouble" role="alert">${words}</p>`}
     <div class="diff-box" tabindex="0" role="region" aria-label="Who made each line">
       <table class="diff blame">
         ${shown.map((range) => {
@@ -50,7 +50,19 @@ export function BlameView({ path, latest, now, short, onUndo }: Props): VNode {
             ${texts.map(
               (text, index) =>
                 html`<tr key=${index}>
-                  ${index === 0 && html`<th scope="rowgroup" rowspan=${texts.length}><button type="button" class="link" aria-pressed=${isChosen} onClick=${() => choose(isChosen ? undefined : range)}><${Maker} range=${range} /></button></th>`}
+                  ${
+                    index === 0 &&
+                    html`<th scope="rowgroup" rowspan=${texts.length}>
+                      <button
+                        type="button"
+                        class="link"
+                        aria-pressed=${isChosen}
+                        onClick=${() => choose(isChosen ? undefined : range)}
+                      >
+                        <${Maker} range=${range} />
+                      </button>
+                    </th>`
+                  }
                   <td class="number">${range.start_line + index}</td>
                   <td class="code">${shortened(text, maxLineLength, '…')}</td>
                 </tr>`
@@ -63,7 +75,9 @@ export function BlameView({ path, latest, now, short, onUndo }: Props): VNode {
     ${
       chosen !== undefined &&
       html`<p role="status">
-          <${Maker} range=${chosen} />${describe(chosen)}${chosen.at !== undefined && html`, <${Time} at=${Date.parse(chosen.at)} now=${now} />`}
+          <${Maker}
+            range=${chosen}
+          />${describe(chosen)}${chosen.at !== undefined && html`, <${Time} at=${Date.parse(chosen.at)} now=${now} />`}
         </p>
         ${chosen.operation !== undefined && html`<div class="acts"><button type="button" onClick=${() => takeBack(chosen)}>Take this change back…</button></div>`}`
     }`
@@ -79,24 +93,4 @@ function describe({ start_line, end_line, operation, change_set, command, commit
   const by = operation === undefined || operation === 'external' ? '' : `, ${operation.replace(/^async_/, '')}`
   const why = command ?? change_set
   return `: ${lines}${by}${why === undefined ? '' : `, ${why}`}${commit === undefined ? '' : `, commit ${commit.slice(0, 10)}`}`
-}
-
-function useBlame(path: string, key: string | undefined) {
-  const [blamed, setBlamed] = useState<Blamed>()
-  const [trouble, setTrouble] = useState('')
-  useEffect(() => {
-    let isMeant = true
-    blamedText(path).then(
-      ({ blame, content }) => {
-        if (!isMeant) return
-        setTrouble('')
-        setBlamed({ ranges: blame.ranges, lines: content.split(/\r\n|\r|\n/) })
-      },
-      (error: Error) => isMeant && setTrouble(error.message)
-    )
-    return () => {
-      isMeant = false
-    }
-  }, [path, key])
-  return { blamed, trouble, setTrouble }
 }

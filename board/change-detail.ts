@@ -1,6 +1,6 @@
 // The chosen line of the timeline: what differs, the versions of the file, and the way back to one.
 import type { VNode } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { BlameView } from './blame-view.ts'
 import { DiffView } from './diff-view.ts'
 import { html } from './html.ts'
@@ -10,7 +10,7 @@ import { RestoreDialog } from './restore-dialog.ts'
 import { curlOf } from './server.ts'
 import { clockTime, exactTime } from './time.ts'
 import { choiceOf, type OnUndo } from './undo/choice.ts'
-import type { Hunk } from './unified.ts'
+import { useAnswer } from './use-answer.ts'
 import { diffInput, diffOf, versionsOf } from './versions.ts'
 
 interface DetailProps {
@@ -30,9 +30,11 @@ export function ChangeDetail({ line, now, short, onChangeSet, onUndo, latest }: 
   const [isSplit, split] = useState(innerWidth > 1500)
   const [pair, setPair] = useState({ from: line.previousHash, to: line.hash, at })
   const [restoring, restore] = useState<HistoryVersion>()
-  const [said, say] = useState('')
   const [restores, setRestores] = useState(0)
-  const versions = useVersions(path, `${latest} ${restores}`, say)
+  const { answer: versions = [], trouble } = useAnswer(
+    path === '' ? undefined : () => versionsOf(path),
+    `${path} ${latest} ${restores}`
+  )
 
   const { from, to } = pair
   const shown = nearest(versions, pair)
@@ -65,7 +67,7 @@ export function ChangeDetail({ line, now, short, onChangeSet, onUndo, latest }: 
       ${path !== '' && html`<button type="button" class="quiet" aria-pressed=${isBlamed} onClick=${() => blame(!isBlamed)}>Who made each line</button>`}
     </div>
     ${isBlamed && html`<${BlameView} path=${path} latest=${`${latest} ${restores}`} now=${now} short=${short} onUndo=${onUndo} />`}
-    ${said !== '' && html`<p class="trouble" role="alert">${said}</p>`}
+    ${trouble !== '' && html`<p class="trouble" role="alert">${trouble}</p>`}
     ${
       canCompare &&
       html`<div class="acts">
@@ -139,16 +141,6 @@ function LineCounts({ lines: { added, removed, modified } }: { lines: NonNullabl
   </span>`
 }
 
-/** Asked for again when the key changes. */
-function useVersions(path: string, key: string, onFailure: (message: string) => void): readonly HistoryVersion[] {
-  const [versions, setVersions] = useState<readonly HistoryVersion[]>([])
-  useEffect(() => {
-    if (path === '') return
-    versionsOf(path).then(setVersions, (error: Error) => onFailure(error.message))
-  }, [path, key])
-  return versions
-}
-
 function explainNoDiff(kind: Kind): string {
   if (kind === 'created') return 'There was no version before.'
   if (kind === 'deleted') return 'The file is gone. A kept version below brings it back.'
@@ -156,20 +148,8 @@ function explainNoDiff(kind: Kind): string {
 }
 
 function Difference({ path, from, to, isSplit }: { path: string; from: string; to: string; isSplit: boolean }): VNode {
-  const [hunks, setHunks] = useState<readonly Hunk[]>()
-  const [trouble, setTrouble] = useState('')
-  useEffect(() => {
-    let isMeant = true
-    setTrouble('')
-    diffOf(path, from, to).then(
-      (found) => isMeant && setHunks(found),
-      (error: Error) => isMeant && setTrouble(error.message)
-    )
-    return () => {
-      isMeant = false
-    }
-  }, [path, from, to])
+  const { answer, trouble } = useAnswer(() => diffOf(path, from, to), `${path} ${from} ${to}`)
   if (trouble !== '') return html`<p class="hint">${trouble}</p>`
-  if (hunks === undefined) return html`<p class="hint">Comparing…</p>`
-  return html`<${DiffView} hunks=${hunks} isSplit=${isSplit} />`
+  if (answer === undefined) return html`<p class="hint">Comparing…</p>`
+  return html`<${DiffView} hunks=${answer} isSplit=${isSplit} />`
 }

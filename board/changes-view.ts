@@ -5,9 +5,9 @@ import { ChangeDetail } from './change-detail.ts'
 import { html } from './html.ts'
 import { List } from './list.ts'
 import { kinds, matcherOf, shortenerOf, type Happening, type Kind } from './model.ts'
-import { Name, Path, Time, useNow } from './parts.ts'
+import { Name, Path, useNow } from './parts.ts'
 import type { State } from './store.ts'
-import { clockTime } from './time.ts'
+import { exactTime, momentTime } from './time.ts'
 import type { Choice, OnUndo } from './undo/choice.ts'
 import { knownLines, linesOf } from './versions.ts'
 
@@ -96,7 +96,8 @@ export function ChangesView({ state, filter, onFilter, onUndo }: Props): VNode {
         chosen=${chosen?.key}
         onChoose=${choose}
         onRest=${(shown: readonly Happening[]) => askForLines(shown, () => redraw((count) => count + 1))}
-        row=${(each: Happening) => html`<${Row} line=${each} now=${now} short=${short} />`}
+        pathIn=${({ path, what, at }: Happening) => ({ path: path === '' ? what : short(path), taken: takenInLine + 7 * momentTime(at, now).length })}
+        row=${(each: Happening, text: string) => html`<${Row} line=${each} text=${text} now=${now} short=${short} />`}
         empty=${
           filter === noFilter || timeline.length === 0
             ? html`<p>Nothing has changed since the server looks.</p>
@@ -186,18 +187,22 @@ function askForLines(shown: readonly Happening[], onKnown: () => void): void {
       linesOf(path, previousHash, hash, onKnown)
 }
 
-function Row({ line, now, short }: { line: Happening; now: number; short: (path: string) => string }): VNode {
+/** What else is in the line with the path, beside the time, in pixels. */
+const takenInLine = 100
+
+function Row(props: { line: Happening; text: string; now: number; short: (path: string) => string }): VNode {
+  const { line, text, now, short } = props
   const { kind, path, agent, at, what, hash, previousHash, changeSet } = line
   const lines = typeof hash === 'string' && typeof previousHash === 'string' ? knownLines(path, previousHash, hash) : ''
   return html`<div class="two-lines">
     <div>
       <span class=${`kind ${kind}`}>${kind}</span>
-      <${Path} path=${path === '' ? what : short(path)} />
-      <span class="right"><${Time} at=${at} now=${now} /></span>
+      <${Path} path=${path === '' ? what : short(path)} text=${text} />
+      <time class="right" datetime=${new Date(at).toISOString()} title=${exactTime(at)}>${momentTime(at, now)}</time>
     </div>
     <div class="dim">
       <span class="ellipsis"><${Name} name=${agent} />, ${what}${changeSet !== undefined && `, in ${changeSet}`}</span>
-      <span class="right">${lines !== '' ? lines : clockTime(at)}</span>
+      <span class="right">${lines}</span>
     </div>
   </div>`
 }

@@ -21,7 +21,7 @@ export function JustNow(props: {
         ({ key, kind, path, agent, at, what }) =>
           html`<li key=${key}>
             <span class=${`kind ${kind}`}>${kind}</span>
-            <span class="ellipsis">
+            <span class="what">
               ${path === '' ? what : html`<button type="button" class="link" onClick=${() => onPath(short(path))}><${Path} path=${short(path)} /></button>`}
             </span>
             <span class="dim"><${Name} name=${agent} /></span>

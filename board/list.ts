@@ -1,6 +1,7 @@
 // A list of which only the rows in sight are drawn, however long it is. One row is chosen, by a click or the arrow keys.
 import type { ComponentChildren, RefObject, VNode } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { fitPaths } from './fit-paths.ts'
 import { html } from './html.ts'
 
 interface ListProps<Item> {
@@ -12,7 +13,10 @@ interface ListProps<Item> {
   readonly rowHeight: number
   readonly chosen: string | undefined
   readonly onChoose: (item: Item) => void
-  readonly row: (item: Item) => ComponentChildren
+  /** The path that a row shows, and how many pixels all else in its line takes. */
+  readonly pathIn: (item: Item) => { readonly path: string; readonly taken: number }
+  /** @param text what of the path has room */
+  readonly row: (item: Item, text: string) => ComponentChildren
   /** Shown if there are no items: what to do next. */
   readonly empty: ComponentChildren
   /** The rows in sight, after a rest. */
@@ -23,13 +27,18 @@ const overscan = 6
 const restMs = 250
 
 export function List<Item>(props: ListProps<Item>): VNode {
-  const { id, label, items, keyOf, rowHeight, chosen, onChoose, row, empty, onRest } = props
+  const { id, label, items, keyOf, rowHeight, chosen, onChoose, pathIn, row, empty, onRest } = props
   const box = useRef<HTMLDivElement>(null)
   const view = useScroll(box)
 
   const first = Math.max(0, Math.floor(view.top / rowHeight) - overscan)
   const last = Math.min(items.length, Math.ceil((view.top + view.height) / rowHeight) + overscan)
   const shown = items.slice(first, last)
+  const texts = fitPaths(
+    shown
+      .map(pathIn)
+      .map(({ path, taken }) => ({ path, room: Math.floor((view.width - padding - taken) / characterWidth()) }))
+  )
   useRest(shown, shown.map(keyOf).join('\n'), onRest)
 
   const place = chosen === undefined ? -1 : items.findIndex((item) => keyOf(item) === chosen)
@@ -89,7 +98,7 @@ export function List<Item>(props: ListProps<Item>): VNode {
                 style=${{ top: `${at * rowHeight}px`, height: `${rowHeight}px` }}
                 onClick=${() => onChoose(item)}
               >
-                ${row(item)}
+                ${row(item, texts[index] ?? '')}
               </div>`
             })}
           </div>`
@@ -97,12 +106,26 @@ export function List<Item>(props: ListProps<Item>): VNode {
   </div>`
 }
 
-function useScroll(box: RefObject<HTMLElement | null>): { top: number; height: number } {
-  const [view, setView] = useState({ top: 0, height: 600 })
+/** At both sides of a row, in pixels: style/list.css. */
+const padding = 26
+
+let measured: number | undefined
+
+/** Of the font that paths have, in which all characters are of one width. */
+function characterWidth(): number {
+  if (measured !== undefined) return measured
+  const context = document.createElement('canvas').getContext('2d')
+  if (context === null) return 8
+  context.font = `12px ${getComputedStyle(document.documentElement).getPropertyValue('--mono')}`
+  return (measured = context.measureText('0'.repeat(100)).width / 100)
+}
+
+function useScroll(box: RefObject<HTMLElement | null>): { top: number; height: number; width: number } {
+  const [view, setView] = useState({ top: 0, height: 600, width: 300 })
   useLayoutEffect(() => {
     const { current } = box
     if (current === null) return undefined
-    const look = () => setView({ top: current.scrollTop, height: current.clientHeight })
+    const look = () => setView({ top: current.scrollTop, height: current.clientHeight, width: current.clientWidth })
     const resized = new ResizeObserver(look)
     resized.observe(current)
     current.addEventListener('scroll', look, { passive: true })

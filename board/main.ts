@@ -1,10 +1,11 @@
 // The page at /board: its frame, its three views, and what connects them.
 import { render, type VNode } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { BurnsView } from './burns-view.ts'
 import { ChangesView, noFilter, type Filter } from './changes-view.ts'
 import { html } from './html.ts'
 import { createMeter } from './meter.ts'
+import { knowNames } from './names.ts'
 import { NowView } from './now-view.ts'
 import { hasToken, setToken } from './server.ts'
 import { createStore, type State } from './store.ts'
@@ -26,8 +27,10 @@ function App(): VNode {
   const [state, tab] = [useLatest(), useTab()]
   const [filter, setFilter] = useState<Filter>(noFilter)
   const [undoing, setUndoing] = useState<Undoing>()
+  const agents = useMemo(() => namesIn(state), [state.locks, state.activity, state.revision])
+  knowNames(agents)
   const onHistory = leadToChanges(setFilter)
-  const onUndo: OnUndo = (choice, isRedo = false) => setUndoing({ choice, isRedo })
+  const onUndo = leadToDialog(setUndoing)
   const views = {
     now: () => html`<${NowView} state=${state} store=${store} onHistory=${onHistory} onUndo=${onUndo} />`,
     changes: () => html`<${ChangesView} state=${state} filter=${filter} onFilter=${setFilter} onUndo=${onUndo} />`,
@@ -53,7 +56,7 @@ function App(): VNode {
     </main>
     ${
       undoing !== undefined &&
-      html`<${UndoDialog} ...${undoing} agents=${namesIn(state)} onEnd=${() => setUndoing(undefined)} />`
+      html`<${UndoDialog} ...${undoing} agents=${agents} onEnd=${() => setUndoing(undefined)} />`
     }`
 }
 
@@ -63,9 +66,12 @@ interface Undoing {
 }
 
 /** Those who are there, and those who have changed something. */
-function namesIn({ activity, timeline }: State): readonly string[] {
-  const present = (activity?.agents ?? []).map(({ agent_id }) => agent_id)
-  return [...new Set([...present, ...timeline.map(({ agent }) => agent)])].sort()
+function namesIn({ activity, locks, timeline }: State): readonly string[] {
+  const names = new Set(timeline.map(({ agent }) => agent))
+  for (const { agent_id } of activity?.agents ?? []) names.add(agent_id)
+  for (const { holders, pending_requests } of locks?.files ?? [])
+    for (const { agent_id } of [...holders, ...pending_requests]) if (agent_id !== null) names.add(agent_id)
+  return [...names].sort()
 }
 
 function useLatest(): State {
@@ -88,6 +94,12 @@ const leadToChanges = (setFilter: (filter: Filter) => void) => (part: Partial<Fi
   setFilter({ ...noFilter, ...part })
   location.hash = '#changes'
 }
+
+/** Knows nothing else of the page: parts of it keep it for long. */
+const leadToDialog =
+  (setUndoing: (undoing: Undoing) => void): OnUndo =>
+  (choice, isRedo = false) =>
+    setUndoing({ choice, isRedo })
 
 function tabOf(hash: string): Tab {
   return tabs.find(({ id }) => `#${id}` === hash)?.id ?? 'now'

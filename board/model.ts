@@ -132,26 +132,31 @@ export interface Agent {
   readonly name: string
   /** By the server's clock; undefined if it is not known any more. */
   readonly seen: number | undefined
-  readonly doing: string
+  /** Its last call. */
+  readonly operation: string
+  /** What that was about; empty if about nothing. */
+  readonly path: string
   readonly holds: readonly { readonly path: string; readonly holder: Holder }[]
   readonly waits: readonly { readonly path: string; readonly position: number; readonly waiter: Waiter }[]
 }
 
 /** All agents that were seen, hold or wait: first those who wait, then those who hold, by name. */
-export function listAgents(files: readonly LockedFile[], seen: Activity['agents']): Agent[] {
-  const agents = new Map<
-    string,
-    { seen: number | undefined; doing: string; holds: Agent['holds'][number][]; waits: Agent['waits'][number][] }
-  >()
+export function listAgents(
+  files: readonly LockedFile[],
+  seen: Activity['agents'],
+  short: (path: string) => string
+): Agent[] {
+  const agents = new Map<string, ReturnType<typeof unseenAgent>>()
   const agentOf = (name: string) => {
     let agent = agents.get(name)
-    if (agent === undefined) agents.set(name, (agent = { seen: undefined, doing: '', holds: [], waits: [] }))
+    if (agent === undefined) agents.set(name, (agent = unseenAgent()))
     return agent
   }
   for (const { agent_id, last_seen, operation, path } of seen) {
     const agent = agentOf(agent_id)
     agent.seen = Date.parse(last_seen)
-    agent.doing = path === undefined ? operation : `${operation} ${path}`
+    agent.operation = operation.replace(/^async_/, '')
+    agent.path = short(path ?? '')
   }
   for (const { path, holders, pending_requests } of files) {
     for (const holder of holders) if (holder.agent_id !== null) agentOf(holder.agent_id).holds.push({ path, holder })
@@ -162,6 +167,16 @@ export function listAgents(files: readonly LockedFile[], seen: Activity['agents'
   return [...agents]
     .map(([name, agent]) => ({ name, ...agent }))
     .sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
+}
+
+function unseenAgent() {
+  return {
+    seen: undefined as number | undefined,
+    operation: '',
+    path: '',
+    holds: [] as Agent['holds'][number][],
+    waits: [] as Agent['waits'][number][]
+  }
 }
 
 /** What events say of leases, put into the last list: a long list is asked for rarely. The next list corrects it. */

@@ -5,8 +5,8 @@ import type { Agent, Holder, LockedFile } from './model.ts'
 import { Name, Path, Time } from './parts.ts'
 import { exactTime, span } from './time.ts'
 
-export function AgentRow({ agent, now }: { agent: Agent; now: number }): VNode {
-  const { name, seen, doing, holds, waits } = agent
+export function AgentRow({ agent, text, now }: { agent: Agent; text: string; now: number }): VNode {
+  const { name, seen, operation, path, holds, waits } = agent
   const state = waits.length > 0 ? 'waits' : holds.length > 0 ? 'holds' : 'idle'
   return html`<div class="two-lines">
     <div>
@@ -14,7 +14,7 @@ export function AgentRow({ agent, now }: { agent: Agent; now: number }): VNode {
       <span class="right">${seen === undefined ? '' : html`<${Time} at=${seen} now=${now} />`}</span>
     </div>
     <div class="dim">
-      <span class="ellipsis">${doing}</span>
+      <span class="ellipsis">${operation}${path !== '' && html` <${Path} path=${path} text=${text} />`}</span>
       <span class="right"
         >${counted(holds.length, 'held')}${holds.length > 0 && waits.length > 0 ? ', ' : ''}${waits.length > 0 ? html`<b>waits</b>` : ''}</span
       >
@@ -24,22 +24,24 @@ export function AgentRow({ agent, now }: { agent: Agent; now: number }): VNode {
 
 const counted = (count: number, what: string): string => (count === 0 ? '' : `${count} ${what}`)
 
-export function FileRow({
-  file,
-  now,
-  short
-}: {
+/** What else is in the line with the path, in pixels. */
+export const takenInAgent = ({ operation }: Agent): number => 7 * operation.length + 92
+export const takenInFile = ({ pending_requests }: LockedFile): number => (pending_requests.length > 0 ? 84 : 0)
+
+export function FileRow(props: {
   file: LockedFile
+  text: string
   now: number
   short: (path: string) => string
 }): VNode {
+  const { file, text, now, short } = props
   const { path, holders, pending_requests } = file
   const [first] = holders
   const more = holders.length > 1 ? ` +${holders.length - 1}` : ''
   const queue = pending_requests.length
   return html`<div class="two-lines">
     <div>
-      <${Path} path=${short(path)} />
+      <${Path} path=${short(path)} text=${text} />
       <span class="right">${queue > 0 && html`<span class="queue">${queue} waiting</span>`}</span>
     </div>
     <div class="dim">

@@ -7,7 +7,7 @@ import { html } from './html.ts'
 import { JustNow } from './just-now.ts'
 import { List } from './list.ts'
 import { listAgents, shortenerOf, waitedForFirst, type Agent, type LockedFile } from './model.ts'
-import { AgentRow, FileRow } from './now-rows.ts'
+import { AgentRow, FileRow, takenInAgent, takenInFile } from './now-rows.ts'
 import { Name, Path, Time, useNow } from './parts.ts'
 import type { State, Store } from './store.ts'
 import type { OnUndo } from './undo/choice.ts'
@@ -36,7 +36,10 @@ export function NowView(props: {
   const [choice, choose] = useState<Choice>()
   const files = state.locks?.files ?? noFiles
   const short = shortenerOf(roots)
-  const agents = useMemo(() => listAgents(files, state.activity?.agents ?? []), [state.locks, state.activity])
+  const agents = useMemo(
+    () => listAgents(files, state.activity?.agents ?? [], short),
+    [state.locks, state.activity, roots]
+  )
   const sorted = useMemo(() => waitedForFirst(files), [state.locks])
   const graph = useMemo(() => findWaits(files, maxEdges), [state.locks])
   const circles = (state.activity?.refused_circles ?? [])
@@ -80,7 +83,8 @@ export function NowView(props: {
         rowHeight=${44}
         chosen=${agent?.name}
         onChoose=${({ name }: Agent) => onAgent(name)}
-        row=${(each: Agent) => html`<${AgentRow} agent=${each} now=${now} />`}
+        pathIn=${(each: Agent) => ({ path: each.path, taken: takenInAgent(each) })}
+        row=${(each: Agent, text: string) => html`<${AgentRow} agent=${each} text=${text} now=${now} />`}
         empty=${html`<p>No agent has called yet.</p>
           <p>
             Add the server to an agent with the command <code>setup</code>, or give a call an <code>agent_id</code>.
@@ -100,7 +104,8 @@ export function NowView(props: {
         rowHeight=${44}
         chosen=${file?.path}
         onChoose=${({ path }: LockedFile) => onFile(path)}
-        row=${(each: LockedFile) => html`<${FileRow} file=${each} now=${now} short=${short} />`}
+        pathIn=${(each: LockedFile) => ({ path: short(each.path), taken: takenInFile(each) })}
+        row=${(each: LockedFile, text: string) => html`<${FileRow} file=${each} text=${text} now=${now} short=${short} />`}
         empty=${html`<p>No file is held, and no call waits.</p>
           <p>
             Single changes hold a file for a few milliseconds. An agent that calls <code>lock_try</code> keeps it here.

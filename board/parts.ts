@@ -2,21 +2,22 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { html } from './html.ts'
+import { nameOf } from './names.ts'
 import { serverNow } from './server.ts'
 import { ago, exactTime } from './time.ts'
 
-/** The folder in grey, the name in black; cut at its beginning where there is no room. */
-export function Path({ path }: { path: string }): VNode {
-  const at = path.lastIndexOf('/') + 1
+/** The folder in grey, the name in black. @param text what of it has room */
+export function Path({ path, text = path }: { path: string; text?: string }): VNode {
+  const at = text.lastIndexOf('/') + 1
   return html`<span class="path" title=${path}
-    ><bdi><span class="folder">${path.slice(0, at)}</span>${path.slice(at)}</bdi></span
+    ><bdi><span class="folder">${text.slice(0, at)}</span>${text.slice(at)}</bdi></span
   >`
 }
 
 /** The name of an agent, which may be anything: kept apart from the text around it, in its own direction. */
-export function Name({ name }: { name: string }): VNode {
+export function Name({ name, isWhole = false }: { name: string; isWhole?: boolean }): VNode {
   return html`<bdi class=${name === 'external' ? 'name outside' : 'name'} title=${name}
-    >${name === 'external' ? 'outside' : name}</bdi
+    >${isWhole ? name : nameOf(name)}</bdi
   >`
 }
 

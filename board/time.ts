@@ -26,6 +26,14 @@ const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle
 /** `14:03:59`, in the time zone of the browser. */
 export const clockTime = (at: number): string => (Number.isNaN(at) ? '' : clock.format(at))
 
+const day = new Intl.DateTimeFormat(undefined, { month: '2-digit', day: '2-digit' })
+
+/** To the millisecond, so that no two changes of a file look alike; with the day, if that is another one. */
+export function momentTime(at: number, now: number): string {
+  const clock = `${clockTime(at)}.${String(Math.floor(at) % 1000).padStart(3, '0')}`
+  return new Date(at).toDateString() === new Date(now).toDateString() ? clock : `${day.format(at)} ${clock}`
+}
+
 const maxKept = 2000
 const kept = new Map<number, string>()
 

@@ -3,9 +3,9 @@ import type { RefObject, VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { html } from './html.ts'
 import type { Activity } from './model.ts'
+import { tailOf } from './names.ts'
 import { span } from './time.ts'
 import { layOut } from './treemap.ts'
-import { cut } from './wait-graph-view.ts'
 
 export type HotFile = Activity['files'][number]
 
@@ -39,14 +39,14 @@ export function Treemap({ files, short, onHistory }: HotProps): VNode {
         if (isFolder)
           return html`<g key=${`folder ${path}`} class="folder">
             <rect x=${x + 0.5} y=${y + 0.5} width=${Math.max(0, width - 1)} height=${Math.max(0, height - 1)} rx="3" />
-            ${width > 40 && html`<text x=${x + 5} y=${y + 12}>${cut(path === '' ? './' : `${path}/`, Math.floor(width / 7))}</text>`}
+            ${width > 40 && html`<text x=${x + 5} y=${y + 12}>${tailOf(path === '' ? './' : `${path}/`, Math.floor(width / 7))}</text>`}
           </g>`
         const file = byPath.get(path) as HotFile
         const name = path.slice(path.lastIndexOf('/') + 1)
         return html`<g key=${path} class=${`tile ${worstOf(file)}`} onClick=${() => onHistory({ path })}>
           <title>${path}: ${describe(file)}</title>
           <rect x=${x + 1} y=${y + 1} width=${Math.max(0, width - 2)} height=${Math.max(0, height - 2)} rx="2" />
-          ${width > 34 && height > 16 && html`<text x=${x + 6} y=${y + 14}>${cut(name, Math.floor((width - 10) / 6.6))}</text>`}
+          ${width > 34 && height > 16 && html`<text x=${x + 6} y=${y + 14}>${tailOf(name, Math.floor((width - 10) / 6.6))}</text>`}
           ${width > 34 && height > 30 && html`<text class="small" x=${x + 6} y=${y + 27}>${weight}</text>`}
         </g>`
       })}

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { html } from './html.ts'
 import type { GraphNode, WaitGraph } from './wait-graph.ts'
-import { shortened } from '../src/support/cut-text.ts'
+import { nameOf, tailOf } from './names.ts'
 
 const width = 150
 const height = 26
@@ -51,7 +51,7 @@ export function WaitGraphView(props: {
               marker-end="url(#arrow)"
             />
             <text x=${(x1 + x2) / 2} y=${(y1 + y2) / 2 + sag * 0.75 - 4} text-anchor="middle">
-              ${cut(name.slice(name.lastIndexOf('/') + 1), 18)}
+              ${tailOf(name.slice(name.lastIndexOf('/') + 1), 18)}
             </text>
           </g>`
         })}
@@ -59,7 +59,7 @@ export function WaitGraphView(props: {
           const { x, y } = places.get(name) as Place
           return html`<g key=${name} class=${depth === 0 ? 'node holds' : 'node'} onClick=${() => onAgent(name)}>
             <rect x=${x} y=${y} width=${width} height=${height} rx="5" />
-            <text x=${x + width / 2} y=${y + height / 2 + 4} text-anchor="middle">${cut(name, 20)}</text>
+            <text x=${x + width / 2} y=${y + height / 2 + 4} text-anchor="middle">${nameOf(name)}</text>
           </g>`
         })}
       </svg>
@@ -86,6 +86,3 @@ interface Place {
 function placeOf({ depth, row }: GraphNode): Place {
   return { x: edge + depth * (width + columnGap), y: edge + row * (height + rowGap) + 4 }
 }
-
-export const cut = (text: string, length: number): string =>
-  text.length <= length ? text : shortened(text, length - 1, '…')

@@ -1,8 +1,9 @@
-// A tree in a temporary folder, eight agents that work on it, and the board that shows them: npm run demo
+// A tree in a temporary folder, agents and a person that work on it, and the board that shows them: npm run demo
 // Ctrl-C ends it, and nothing stays. usage: demo [--seconds <n>] [--no-open] [--port <n>]
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -28,16 +29,29 @@ if (options.seconds !== undefined) setTimeout(() => end.abort(), Number(options.
 const files = [
   'README.md',
   'package.json',
-  'src/server.ts',
-  'src/router.ts',
-  'src/session.ts',
-  'src/db/pool.ts',
-  'src/db/query.ts',
-  'src/ui/button.tsx',
-  'src/ui/table.tsx',
+  'packages/storefront/src/server.ts',
+  'packages/storefront/src/router.ts',
+  'packages/storefront/src/session.ts',
+  'packages/storefront/src/database/connections/pool.ts',
+  'packages/storefront/src/database/queries/query.ts',
+  'packages/storefront/src/components/widgets/button.tsx',
+  'packages/administration/src/components/widgets/button.tsx',
+  'packages/administration/src/components/widgets/table.tsx',
+  'packages/storefront/test/router.test.ts',
   'docs/guide.md',
-  'test/router.test.ts'
+  'docs/news.md'
 ]
+
+const storefront = 'packages/storefront/src'
+const [router, session, pool, query] = [
+  `${storefront}/router.ts`,
+  `${storefront}/session.ts`,
+  `${storefront}/database/connections/pool.ts`,
+  `${storefront}/database/queries/query.ts`
+]
+
+/** As the hooks of harnesses name their sessions. */
+const sessionOf = (harness: string): string => `${harness}/${randomUUID()}`
 
 const words = [
   'faster now',
@@ -58,19 +72,24 @@ try {
   server = startServer()
   const url = await addressOf(server)
   const board = `${url}/board`
-  console.log(`The board: ${board}\nEight agents work in ${folder}. Ctrl-C ends the demo and removes the folder.`)
+  console.log(
+    `The board: ${board}\nNine agents and a person work in ${folder}. Ctrl-C ends the demo and removes the folder.`
+  )
   if (!options['no-open']) openInBrowser(board)
+  const first = sessionOf('claude-code')
   const agents = [
-    editor('ada', 'src/router.ts'),
-    editor('brook', 'src/router.ts'),
-    merger('cleo', 'docs/guide.md'),
-    merger('dev', 'docs/guide.md'),
-    leaser('elm', ['src/db/pool.ts', 'src/db/query.ts'], 'moves the pool to its own module'),
-    leaser('finn', ['src/db/query.ts', 'src/session.ts'], 'new query builder'),
-    crosser('gus', ['src/session.ts', 'src/db/pool.ts'], 'sessions in the database'),
-    reader('hal')
+    editor(first, router),
+    editor(sessionOf('claude-code'), router),
+    merger(`${first}/a1b2c3d4`, 'docs/guide.md', '## First'),
+    merger(sessionOf('codex'), 'docs/guide.md', '## Last'),
+    leaser(sessionOf('claude-code'), [pool, query], 'moves the pool to its own module'),
+    leaser(sessionOf('gemini'), [query, session], 'new query builder'),
+    crosser(sessionOf('opencode'), [session, pool], 'sessions in the database'),
+    reader(sessionOf('claude-code')),
+    silent(sessionOf('claude-code'), 'packages/administration/src/components/widgets/table.tsx')
   ]
-  await Promise.all(agents.map((agent) => forEver(url, agent)))
+  const outside = [runCommands(first), editByHand()]
+  await Promise.all([...agents.map((agent) => forEver(url, agent)), ...outside])
 } catch (error) {
   if (!end.signal.aborted) {
     console.error(`The demo has ended: ${(error as Error).message}`)
@@ -99,23 +118,28 @@ function editor(name: string, path: string): Agent {
       await pause(600, 2200)
       const line = pick(content.split('\n').filter((each) => each.startsWith('  // ')))
       if (line === undefined) return
-      const patch = { old_string: line, new_string: `  // ${name} was here in round ${round}: ${pick(words)}` }
-      await call('async_update', { path, expected_hash: hash, patches: [patch] })
+      const patch = { old_string: line, new_string: `  // round ${round} of ${name.slice(0, 16)}: ${pick(words)}` }
+      await call('async_update', {
+        path,
+        expected_hash: hash,
+        patches: [patch],
+        change_set: `Round ${round} of the router`
+      })
       await pause(300, 1500)
     }
   }
 }
 
 /** Writes at a place of its own and lets the server merge. */
-function merger(name: string, path: string): Agent {
+function merger(name: string, path: string, place: string): Agent {
   return {
     name,
     async work(call, round) {
       const { hash, content = '' } = await call('async_read', { path })
       await pause(800, 2500)
       const lines = content.split('\n')
-      const at = lines.findIndex((line) => line.startsWith(name === 'cleo' ? '## First' : '## Last'))
-      lines.splice(at + 2, lines.length > 60 ? 1 : 0, `${round}. ${name} says: ${pick(words)}, ${pick(words)}.`)
+      const at = lines.findIndex((line) => line.startsWith(place))
+      lines.splice(at + 2, lines.length > 60 ? 1 : 0, `${round}. ${pick(words)}, ${pick(words)}.`)
       await call('async_update', { path, expected_hash: hash, content: lines.join('\n'), on_contention: 'merge' })
     }
   }
@@ -168,6 +192,38 @@ function reader(name: string): Agent {
       await call('async_list', { path: pick(['src', 'docs', '.']) ?? '.' })
       await pause(500, 1500)
     }
+  }
+}
+
+/** Takes a file, and is not heard of again. */
+function silent(name: string, path: string): Agent {
+  return {
+    name,
+    async work(call) {
+      await call('lock_try', { filepaths: [path], note: 'new columns', ttl_seconds: 1800 })
+      await sleep(24 * 3_600_000, undefined, { signal: end.signal })
+    }
+  }
+}
+
+/** A person with an editor: the server sees the files change. */
+async function editByHand(): Promise<void> {
+  for (let round = 0; !end.signal.aborted; round += 1) {
+    await pause(4000, 9000)
+    appendFileSync(join(folder, 'docs/guide.md'), `By hand, round ${round}.\n`)
+  }
+}
+
+/** As the shell tool of an agent does. */
+async function runCommands(name: string): Promise<void> {
+  for (let round = 0; !end.signal.aborted; round += 1) {
+    await pause(5000, 9000)
+    const script = `require('fs').appendFileSync('docs/news.md', 'Round ${round}.\\n')`
+    const child = spawn(process.execPath, [mainPath, 'run', '--agent', name, '--', process.execPath, '-e', script], {
+      cwd: folder,
+      stdio: 'ignore'
+    })
+    await once(child, 'exit')
   }
 }
 

@@ -1,8 +1,9 @@
 // The fields that say which changes are taken back: whose, of which task, of which time, in which files.
 import type { VNode } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
 import { html } from '../html.ts'
+import { nameOf } from '../names.ts'
 import { serverNow } from '../server.ts'
+import { useAnswer } from '../use-answer.ts'
 import { fromField, toField, type Choice } from './choice.ts'
 import { tasksOf, type Task } from './plan.ts'
 
@@ -17,7 +18,7 @@ const maxNames = 500
 
 export function ChoiceFields({ choice, agents, onChoice }: Props): VNode {
   const { by_agent, of_change_set, since, until, paths } = choice
-  const tasks = useTasks(by_agent)
+  const { answer: tasks = [] } = useAnswer(() => tasksOf(by_agent), by_agent ?? '')
   const set = (part: Choice) => onChoice({ ...choice, ...part })
   const names = [...new Set([...(by_agent === undefined ? [] : [by_agent]), ...agents])].slice(0, maxNames)
   const sets = [...new Set([...(of_change_set === undefined ? [] : [of_change_set]), ...tasks.map(({ name }) => name)])]
@@ -31,7 +32,7 @@ export function ChoiceFields({ choice, agents, onChoice }: Props): VNode {
         onChange=${(event: Event) => set({ by_agent: orNone(text(event)), of_change_set: undefined })}
       >
         <option value="">anybody's</option>
-        ${names.map((name) => html`<option key=${name} value=${name}>${name === 'external' ? 'outside' : name}</option>`)}
+        ${names.map((name) => html`<option key=${name} value=${name}>${nameOf(name)}</option>`)}
       </select>
     </label>
     <label
@@ -90,19 +91,4 @@ function describe(name: string, tasks: readonly Task[]): string {
   if (task === undefined) return name
   const what = task.command ?? name
   return `${what.length > 60 ? `${what.slice(0, 59)}…` : what} (${task.changes})`
-}
-
-function useTasks(agent: string | undefined): readonly Task[] {
-  const [tasks, setTasks] = useState<readonly Task[]>([])
-  useEffect(() => {
-    let isMeant = true
-    tasksOf(agent).then(
-      (found) => isMeant && setTasks(found),
-      () => isMeant && setTasks([])
-    )
-    return () => {
-      isMeant = false
-    }
-  }, [agent])
-  return tasks
 }

@@ -1,11 +1,11 @@
 // What an undo would make of each file, or has made: what comes back, what of others stays, what is in the way.
 import type { VNode } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
 import { DiffView } from '../diff-view.ts'
 import { html } from '../html.ts'
 import { Name, Path } from '../parts.ts'
 import { countLines } from '../unified.ts'
-import { hunksOf, staysIn, type Plan, type PlannedFile, type Stay, type Terms } from './plan.ts'
+import { useAnswer } from '../use-answer.ts'
+import { hunksOf, staysIn, type Plan, type PlannedFile, type Terms } from './plan.ts'
 
 interface Props {
   readonly plan: Plan
@@ -50,9 +50,9 @@ export function PlanView({ plan, terms, onTerms, isDone = false }: Props): VNode
       )
     }
     ${files.length > 0 && html`<h3>${isDone ? 'Changed' : 'What would change'} (${files.length})</h3>`}
-    ${files.slice(0, maxFiles).map(
-      (file, index) => html`<${FileRow} key=${file.path} file=${file} isAsked=${!isDone && index < maxAsked} />`
-    )}
+    ${files
+      .slice(0, maxFiles)
+      .map((file, index) => html`<${FileRow} key=${file.path} file=${file} isAsked=${!isDone && index < maxAsked} />`)}
     ${files.length > maxFiles && html`<p class="hint">and ${files.length - maxFiles} more files</p>`}
     ${forgotten_before !== undefined && html`<p class="hint">What was changed before ${new Date(forgotten_before).toLocaleString()} is not all known any more.</p>`}
   </div>`
@@ -61,9 +61,14 @@ export function PlanView({ plan, terms, onTerms, isDone = false }: Props): VNode
 function FileRow({ file, isAsked }: { file: PlannedFile; isAsked: boolean }): VNode {
   const hunks = hunksOf(file)
   const { path, new_path, changes } = file
-  const stays = useStays(file, isAsked)
+  const { answer: stays } = useAnswer(
+    isAsked ? () => staysIn(file) : undefined,
+    `${path} ${file.previous_hash} ${file.hash}`
+  )
   const counts = hunks === undefined ? undefined : countLines(hunks)
-  const head = html`<${Path} path=${path} />${new_path !== undefined && html`<span class="dim">→</span><${Path} path=${new_path} />`}
+  const head = html`<${Path}
+      path=${path}
+    />${new_path !== undefined && html`<span class="dim">→</span><${Path} path=${new_path} />`}
     <span class=${`kind ${kindOf(file)}`}>${effects[kindOf(file)]}</span>
     ${counts !== undefined && html`<span class="counts"><span class="plus">+${counts.added}</span><span class="minus">−${counts.removed}</span></span>`}
     ${changes > 1 && html`<span class="dim">${changes} changes</span>`}
@@ -90,22 +95,6 @@ function kindOf({ previous_hash, hash, new_path }: PlannedFile): keyof typeof ef
   if (hash === null) return 'deleted'
   if (previous_hash === null) return 'created'
   return new_path === undefined ? 'changed' : 'renamed'
-}
-
-function useStays(file: PlannedFile, isAsked: boolean): readonly Stay[] | undefined {
-  const [stays, setStays] = useState<readonly Stay[]>()
-  useEffect(() => {
-    let isMeant = true
-    if (isAsked)
-      staysIn(file).then(
-        (found) => isMeant && setStays(found),
-        () => undefined
-      )
-    return () => {
-      isMeant = false
-    }
-  }, [file, isAsked])
-  return stays
 }
 
 function ConflictRow({ conflict }: { conflict: Plan['conflicts'][number] }): VNode {

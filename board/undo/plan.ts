@@ -21,8 +21,7 @@ export const planInput = (choice: Choice, { include_uncertain }: Terms) => ({
   include_uncertain,
   partial: true,
   dry_run: true,
-  diff_format: 'unified',
-  agent_id: 'board'
+  diff_format: 'unified'
 })
 
 /** Only changes that the plan knows: what has come since stays. */

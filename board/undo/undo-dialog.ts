@@ -65,7 +65,9 @@ export function UndoDialog({ choice: given, isRedo: isRedoGiven = false, agents,
   return html`<${Dialog} title=${isRedo ? 'Redo what was taken back?' : 'Take changes back?'} onEnd=${onEnd} isWide>
     ${choice.versions === undefined && !isRedo && html`<${ChoiceFields} choice=${choice} agents=${agents} onChoice=${setChoice} />`}
     ${trouble !== '' && html`<p class="trouble" role="alert">${trouble}</p>`}
-    <p role="status">${isEmpty(choice) ? 'Say whose changes, of which task, or of which time.' : describePlan(plan, isRedo)}</p>
+    <p role="status">
+      ${isEmpty(choice) ? 'Say whose changes, of which task, or of which time.' : describePlan(plan, isRedo)}
+    </p>
     ${plan !== undefined && html`<${PlanView} plan=${plan} terms=${terms} onTerms=${setTerms} />`}
     <div class="acts">
       <button type="button" class=${isRedo ? 'primary' : 'danger'} disabled=${isSent || isShort} onClick=${send}>

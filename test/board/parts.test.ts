@@ -12,6 +12,8 @@ import {
   type TreeEvent,
   type Waiter
 } from '../../board/model.ts'
+import { fitPaths } from '../../board/fit-paths.ts'
+import { middleOf, shortNames } from '../../board/names.ts'
 import { layOut } from '../../board/treemap.ts'
 import { describeLines, pairUp, parseUnified } from '../../board/unified.ts'
 import { findWaits } from '../../board/wait-graph.ts'
@@ -88,7 +90,11 @@ t.test('waiters point to holders, and shared ones to the waiter before them', as
   })
   t.equal(hidden, 0)
   t.equal(findWaits(files, 1).hidden, 3)
-  const agents = listAgents(files, [{ agent_id: 'zoe', last_seen: at, operation: 'async_read', path: 'a' }])
+  const agents = listAgents(
+    files,
+    [{ agent_id: 'zoe', last_seen: at, operation: 'async_read', path: 'a' }],
+    (path) => path
+  )
   t.strictSame(
     agents.map(({ name }) => name),
     ['bob', 'cy', 'dan', 'eve', 'ann', 'zoe']
@@ -229,4 +235,58 @@ t.test('what is remembered of agents and files is bounded, the latest of it', as
     ['/r/new'],
     'a day at most'
   )
+})
+
+t.test('names of sessions are shortened as far as they stay apart', async (t) => {
+  const names = [
+    'claude-code/7f3a5c0e-5b0e-4a4e-9a76-1d2f3a4b5c6d',
+    'claude-code/7f3a5c9b-0000-4a4e-9a76-1d2f3a4b5c6d',
+    'claude-code/9b1c2d3e-0000-4a4e-9a76-1d2f3a4b5c6d',
+    'claude-code/9b1c2d3e-0000-4a4e-9a76-1d2f3a4b5c6d/explore',
+    'codex/session-of-today-0001',
+    'codex/session-of-today-0002',
+    'external',
+    'ann',
+    'a person with a very long name from the first floor',
+    'a person with a very long name from the third floor'
+  ]
+  const short = shortNames(names)
+  t.strictSame(
+    names.map((name) => short.get(name)),
+    [
+      'claude 7f3a5c0',
+      'claude 7f3a5c9',
+      'claude 9b1c',
+      'claude 9b1c/explore',
+      'codex …0001',
+      'codex …0002',
+      'outside',
+      'ann',
+      'a person…e first floor',
+      'a person…e third floor'
+    ]
+  )
+  const many = Array.from({ length: 3000 }, (_, index) => `gemini/${'x'.repeat(30)}${index}${'y'.repeat(30)}`)
+  t.equal(new Set(shortNames(many).values()).size, many.length)
+  t.equal(middleOf('short', 10), 'short')
+})
+
+t.test('paths are cut in their middle, their ends stay, and no two look alike', async (t) => {
+  const fit = (room: number, ...paths: string[]) => fitPaths(paths.map((path) => ({ path, room })))
+  t.strictSame(fit(40, 'src/a.ts'), ['src/a.ts'])
+  t.strictSame(fit(24, 'packages/storefront/src/widgets/button.tsx'), ['…/src/widgets/button.tsx'])
+  t.strictSame(fit(12, 'src/a-very-long-name.test.ts'), ['…ame.test.ts'])
+  t.strictSame(fit(24, 'packages/shop/src/widgets/button.tsx', 'packages/desk/src/widgets/button.tsx'), [
+    'shop/…/button.tsx',
+    'desk/…/button.tsx'
+  ])
+  t.strictSame(fit(14, 'one/here/index.ts', 'one/else/index.ts'), ['here/index.ts', 'else/index.ts'])
+  const crossed = ['a/x/f/button.tsx', 'a/y/f/button.tsx', 'b/x/f/button.tsx', 'b/y/f/button.tsx']
+  t.strictSame(fit(14, ...crossed), ['…button.tsx ·1', '…button.tsx ·2', '…button.tsx ·3', '…button.tsx ·4'])
+  for (const room of [8, 13, 21, 34]) {
+    const many = Array.from({ length: 200 }, (_, at) => `packages/p${at % 7}/src/${at % 5}/${at % 3}/index-${at}.ts`)
+    const texts = fit(room, ...many)
+    t.equal(new Set(texts).size, many.length, `all apart in ${room} characters`)
+    t.ok(texts.every((text) => text.length <= room))
+  }
 })

@@ -1,4 +1,4 @@
-// npm run demo: eight agents on a tree of their own, the board that shows them, and nothing left of it.
+// npm run demo: agents and a person on a tree of their own, the board that shows them, and nothing left of it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -8,7 +8,7 @@ import type { Answer } from '../fixtures/clients.ts'
 import { until } from '../fixtures/until.ts'
 import { installed } from '../../src/support/installation.ts'
 
-t.test('the demo shows eight agents at work, and Ctrl-C leaves nothing of it', async (t) => {
+t.test('the demo shows agents and a person at work, and Ctrl-C leaves nothing of it', async (t) => {
   const child = spawn(process.execPath, [installed('dist/scripts/demo.js'), '--no-open'], {
     stdio: ['ignore', 'pipe', 'inherit']
   })
@@ -21,8 +21,10 @@ t.test('the demo shows eight agents at work, and Ctrl-C leaves nothing of it', a
   t.ok(existsSync(folder))
   t.equal((await fetch(board)).status, 200)
   const read = async (path: string) => (await (await fetch(new URL(path, board))).json()) as Answer
-  await until(async () => (await read('/activity'))['agents'].length === 8)
+  await until(async () => (await read('/activity'))['agents'].length === 9)
   await until(async () => (await read('/locks'))['counts'].leases > 0)
+  const names = ((await read('/activity'))['agents'] as Answer[]).map(({ agent_id }) => agent_id as string)
+  t.equal(names.filter((name) => /^claude-code\/[\da-f-]{36}(\/\w+)?$/.test(name)).length, 6, 'named as hooks do')
   const ended = once(child, 'exit')
   child.kill('SIGINT')
   t.strictSame(await ended, [0, null])
