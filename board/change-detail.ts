@@ -38,7 +38,7 @@ export function ChangeDetail({ line, now, short, onChangeSet, onUndo, latest }: 
 
   const { from, to } = pair
   const shown = nearest(versions, pair)
-  const change = kind === 'contention' ? undefined : nearest(versions, { to: line.hash, at })
+  const change = kind === 'contention' || kind === 'merged' ? undefined : nearest(versions, { to: line.hash, at })
   const canCompare = typeof from === 'string' && typeof to === 'string'
   return html`<h2 class="wrap">${path === '' ? what : html`<${Path} path=${short(path)} />`}</h2>
     <p class="dim">

@@ -1,9 +1,10 @@
-// The page at /board: its frame, its three views, and what connects them.
+// The page at /board: its frame, its four views, and what connects them.
 import { render, type VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { BurnsView } from './burns-view.ts'
 import { ChangesView, noFilter, type Filter } from './changes-view.ts'
 import { html } from './html.ts'
+import { LandView } from './land/land-view.ts'
 import { createMeter } from './meter.ts'
 import { knowNames } from './names.ts'
 import { NowView } from './now-view.ts'
@@ -19,6 +20,7 @@ const meter = createMeter()
 const tabs = [
   { id: 'now', name: 'Now' },
   { id: 'changes', name: 'Changes' },
+  { id: 'land', name: 'Land' },
   { id: 'burns', name: 'Where it burns' }
 ] as const
 type Tab = (typeof tabs)[number]['id']
@@ -34,6 +36,7 @@ function App(): VNode {
   const views = {
     now: () => html`<${NowView} state=${state} store=${store} onHistory=${onHistory} onUndo=${onUndo} />`,
     changes: () => html`<${ChangesView} state=${state} filter=${filter} onFilter=${setFilter} onUndo=${onUndo} />`,
+    land: () => html`<${LandView} />`,
     burns: () => html`<${BurnsView} state=${state} meter=${meter} onHistory=${onHistory} />`
   }
   const isShut = state.connection === 'refused'

@@ -164,24 +164,25 @@ export function createStore() {
     isRefreshing = true
     const start = performance.now()
     try {
-      if (start >= readAgainAt) await readLocks()
-      else if (isLong(state.locks?.files ?? [])) await readWaits()
+      if (start >= readAgainAt) {
+        readAgainAt = Infinity
+        setLocks(await readList(''))
+      } else if (isLong(state.locks?.files ?? [])) await readWaits()
       set({ activity: await get<Activity>('/activity'), isLoaded: true })
     } catch (error) {
+      readAgainAt = -Infinity
       if (error instanceof ServerError && error.status === 401)
         set({ connection: 'refused', connectionMessage: error.message })
     } finally {
       isRefreshing = false
-      restUntil = performance.now() + Math.max(restMs, performance.now() - start)
+      const now = performance.now()
+      const rest = Math.max(restMs, now - start)
+      restUntil = now + rest
+      // Unless something has asked for it meanwhile.
+      if (readAgainAt === Infinity) readAgainAt = now + rest * Math.ceil((state.locks?.files.length ?? 0) / partSize)
       refreshIn(isWantedAgain ? 0 : idleMs)
       isWantedAgain = false
     }
-  }
-
-  async function readLocks(): Promise<void> {
-    const locks = await readList('')
-    setLocks(locks)
-    readAgainAt = performance.now() + restMs * Math.ceil(locks.files.length / partSize)
   }
 
   /** Only waiters that have joined a queue are told by events, not those that have left it. */

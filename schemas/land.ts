@@ -1,4 +1,5 @@
 // land: makes a commit of one agent's changes out of a tree that several share.
+import { Diff } from './diff.ts'
 import { AgentId, changeCall, DryRun, IsDryRun, Replayed, Timestamp } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
@@ -62,6 +63,17 @@ export const LandDependence = Type.Object(
 )
 export type LandDependence = Static<typeof LandDependence>
 
+export const LandDiff = Type.Object(
+  {
+    path: Type.String({ description: 'Relative to the working tree.' }),
+    diff: Type.Union([Diff, Type.Null()], {
+      description: 'Unified. Null if the file is no text or too large, or the answer has no room for more.'
+    })
+  },
+  { title: 'LandDiff', description: 'What the commit would change in one file.' }
+)
+export type LandDiff = Static<typeof LandDiff>
+
 export const LandOutput = Type.Object(
   {
     status: Type.String({
@@ -75,6 +87,7 @@ export const LandOutput = Type.Object(
       Type.Union([Type.String(), Type.Null()], { description: 'That was moved to it; null if HEAD is detached.' })
     ),
     paths: Type.Array(Type.String(), { description: 'That the commit changes, relative to the working tree.' }),
+    diffs: Type.Optional(Type.Array(LandDiff, { description: 'Of a dry run: from HEAD to what would be committed.' })),
     dependent: Type.Array(LandDependence, { description: 'In the order of the paths.' }),
     taken_along: Type.Array(Type.String(), {
       description: 'Other tasks of the agent on which the changes rest, and which are landed with them.'

@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Dialog } from '../dialog.ts'
 import { html } from '../html.ts'
-import { CopyButton } from '../parts.ts'
+import { CopyButton, counted } from '../parts.ts'
 import { curlOf } from '../server.ts'
 import { isEmpty, type Choice } from './choice.ts'
 import { ChoiceFields } from './choice-fields.ts'
@@ -111,8 +111,6 @@ function usePlan(choice: Choice, { include_uncertain }: Terms) {
     planAgain: (why: string) => setAgain({ key, round: again.round + 1, why })
   }
 }
-
-export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
 function describePlan(plan: Plan | undefined, isRedo: boolean): string {
   if (plan === undefined) return 'Looking at what would change…'

@@ -7,6 +7,7 @@ import { readIdentity, writeCommit, writeTree } from '../support/project/commit-
 import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { finishLanding, inTurn } from './land/finish.ts'
+import { landingDiffs } from './land/landing-diffs.ts'
 import { prepareLanding, type Prepared } from './land/prepare.ts'
 import { runLanding } from './land/run-landing.ts'
 
@@ -33,8 +34,11 @@ async function landNow(input: LandInput, context: OperationContext): Promise<Lan
   for (let round = 1; round <= maxRounds; round += 1) {
     const prepared = await prepareLanding(context, input)
     const refusal = refusalOf(input, prepared)
-    if (refusal !== undefined || input.dry_run)
-      return toOutput(input, prepared, refusal ?? { status: 'ok', dry_run: true })
+    if (input.dry_run) {
+      const diffs = await landingDiffs(context, prepared)
+      return toOutput(input, prepared, { ...(refusal ?? { status: 'ok' }), diffs })
+    }
+    if (refusal !== undefined) return toOutput(input, prepared, refusal)
     const commit = await makeCommit(context, prepared)
     const reason = `land: ${input.agent}`
     const made = await finishLanding(context, prepared.tree, { parent: prepared.tree.commit, commit }, reason)

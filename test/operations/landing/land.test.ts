@@ -1,9 +1,32 @@
 // Landing: a commit of HEAD and one agent's changes, out of a tree that several share.
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import t from 'tap'
+import type { Answer } from '../../fixtures/clients.ts'
 import { base, edit, landingScene } from '../../fixtures/landing.ts'
 
 t.setTimeout(600_000)
+
+t.test('a dry run shows what would be committed, as differences from HEAD', async (t) => {
+  const { as, git, land } = await landingScene(t, { f: base, g: 'g\n', 'binary.bin': 'b\0\n' })
+  await edit(as('ann'), 'f', 'line 3\n', 'ann 3\n')
+  await edit(as('bob'), 'f', 'line 9\n', 'bob 9\n')
+  await as('ann').call('async_write', { path: 'new/n', content: 'new\n' })
+  await as('ann').call('async_delete', { path: 'g' })
+  const before = git('rev-parse', 'HEAD')
+  const { diffs, dry_run } = await land('ann', { dry_run: true })
+  t.equal(dry_run, true)
+  const changed = (diff: Answer) => (diff['content'] as string).split('\n').filter((line) => /^[-+](?![-+])/.test(line))
+  t.strictSame(
+    (diffs as Answer[]).map(({ path, diff }) => [path, changed(diff)]),
+    [
+      ['f', ['-line 3', '+ann 3']],
+      ['g', ['-g']],
+      ['new/n', ['+new']]
+    ]
+  )
+  t.equal(git('rev-parse', 'HEAD'), before)
+  t.notOk('diffs' in (await land('ann')), 'the landing itself shows none')
+})
 
 t.test('the lines of one agent, beside those of another and of a person', async (t) => {
   const { tree, as, git, head, land } = await landingScene(t, { f: base, g: 'g\n', h: 'h\n' })

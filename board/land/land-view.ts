@@ -1,0 +1,74 @@
+// Land: what each agent's part of the uncommitted work is, as the commit that it would be, and the button that makes it.
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { html } from '../html.ts'
+import { List } from '../list.ts'
+import { Name, Path } from '../parts.ts'
+import { useAnswer } from '../use-answer.ts'
+import { LandDetail } from './land-detail.ts'
+import { planOfAll, type Share } from './plan.ts'
+
+export function LandView(): VNode {
+  const [round, setRound] = useState(0)
+  const [name, choose] = useState<string>()
+  const { answer, trouble } = useAnswer(planOfAll, String(round))
+  const shares = answer?.plan ?? []
+  const share = shares.find(({ agent_id }) => agent_id === name)
+  const lookAgain = () => setRound(round + 1)
+  return html`<div class="changes">
+    <section class="panel" aria-labelledby="land-title">
+      <div class="filters">
+        <h2 id="land-title">To be committed <span class="count">${answer === undefined ? '' : shares.length}</span></h2>
+        <button type="button" class="quiet" onClick=${lookAgain}>Look again</button>
+      </div>
+      ${trouble !== '' && html`<p class="trouble aside" role="alert">${trouble}</p>`}
+      <${List}
+        id="shares"
+        label="Agents with uncommitted changes"
+        items=${shares}
+        keyOf=${({ agent_id }: Share) => agent_id}
+        rowHeight=${44}
+        chosen=${share?.agent_id}
+        onChoose=${({ agent_id }: Share) => choose(agent_id)}
+        pathIn=${({ paths: [first = ''] }: Share) => ({ path: first, taken: takenInShare })}
+        row=${(each: Share, text: string) => html`<${ShareRow} share=${each} text=${text} />`}
+        empty=${
+          answer === undefined
+            ? html`<p>
+                ${trouble === '' ? 'Comparing the tree with HEAD…' : 'Without a Git repository nothing can be landed.'}
+              </p>`
+            : html`<p>No change that differs from HEAD has a known author.</p>`
+        }
+      />
+      ${answer !== undefined && answer.left_out.length > 0 && html`<p class="hint aside">${answer.left_out.length} files pass a filter of Git: async-crud-mcp land takes these.</p>`}
+    </section>
+    <section class="panel detail" aria-label="Details">
+      ${
+        name === undefined
+          ? html`<div class="empty">
+              <p>Choose an agent to see its part of the uncommitted work as a commit, and to make that commit.</p>
+            </div>`
+          : html`<${LandDetail} key=${`${name} ${round}`} name=${name} share=${share} onLanded=${lookAgain} />`
+      }
+    </section>
+  </div>`
+}
+
+/** What else is in the line with the path, in pixels. */
+const takenInShare = 170
+
+function ShareRow({ share, text }: { share: Share; text: string }): VNode {
+  const { agent_id, paths, added, removed, dependent } = share
+  const on = [...new Set(dependent.map((one) => one.agent_id))]
+  return html`<div class="two-lines">
+    <div>
+      <${Name} name=${agent_id} />
+      <span class="right"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>
+    </div>
+    <div class="dim">
+      <${Path} path=${paths[0] ?? ''} text=${text} />
+      ${paths.length > 1 && html`<span>+${paths.length - 1}</span>`}
+      ${on.length > 0 && html`<span class="right on">rests on ${' '}<${Name} name=${on[0]} />${on.length > 1 ? ` +${on.length - 1}` : ''}</span>`}
+    </div>
+  </div>`
+}
