@@ -33,10 +33,10 @@ export interface LayerContents {
   readonly entries: LayerEntry[]
   /** Files and whole folders that go over without versions. Nothing of the layer at `upper`: it was removed. */
   readonly ignored: IgnoredEntry[]
-  /** That the command has made, outermost first. */
-  readonly made: { readonly path: string; readonly mode: number }[]
-  /** Whose mode it has changed. */
-  readonly changed: { readonly path: string; readonly mode: number }[]
+  /** Folders that the command has made, outermost first. */
+  readonly made: string[]
+  /** Of folders that it has made, or whose mode it has changed, outermost first. */
+  readonly modes: { readonly path: string; readonly mode: number }[]
   /** That it has removed, innermost first. */
   readonly removed: string[]
   /** Pipes, sockets, devices, and names that are no text: they stay behind. */
@@ -135,16 +135,17 @@ class Reader {
     { name, stat, isOut }: { name: string; stat: BigIntStats; isOut: boolean },
     scope: Scope
   ): Promise<void> {
-    const { made, changed } = this.#contents
+    const { made, modes } = this.#contents
     const path = join(scope.path, name)
     const place = join(scope.upper, name)
     const mode = Number(stat.mode) & 0o7777
     const before = live?.stat(name)
-    if (before === undefined) made.push({ path, mode })
-    else if (!before.isDirectory()) this.#addRemoved(path, place)
-    else if ((Number(before.mode) & 0o7777) !== mode) changed.push({ path, mode })
+    const isThere = before?.isDirectory() === true
+    if (before === undefined) made.push(path)
+    else if (!isThere) this.#addRemoved(path, place)
+    if (!isThere || (Number(before.mode) & 0o7777) !== mode) modes.push({ path, mode })
     const inside = upper.openChild(name)
-    const liveInside = before?.isDirectory() === true ? orUndefined(() => live?.openChild(name)) : undefined
+    const liveInside = isThere ? orUndefined(() => live?.openChild(name)) : undefined
     try {
       await this.read(inside, liveInside, {
         ...scope,

@@ -12,12 +12,12 @@ import { attempt } from '../../support/attempt.ts'
 import { messageOf } from '../../support/error-message.ts'
 import { createSlices } from '../../support/slices.ts'
 
-type Contents = Pick<LayerContents, 'ignored' | 'made' | 'changed' | 'removed'>
+type Contents = Pick<LayerContents, 'ignored' | 'made' | 'modes' | 'removed'>
 
 /** @returns a sentence for each thing that did not go over */
 export async function carryOver(
   { files }: Pick<OperationContext, 'files'>,
-  { ignored, made, changed, removed }: Contents,
+  { ignored, made, modes, removed }: Contents,
   hidden: ReadonlySet<string>
 ): Promise<string[]> {
   const problems: string[] = []
@@ -38,13 +38,13 @@ export async function carryOver(
     }
   }
 
-  for (const { path, mode } of made)
+  for (const path of made)
     await at(path, (place) => {
       if (place.missing.length === 0 && place.stat === undefined) mkdirSync(place.directory.at(place.name))
-      setMode(place, mode)
     })
   for (const entry of ignored) await at(entry.path, (place) => carry(place, entry, hidden))
-  for (const { path, mode } of changed) await at(path, (place) => setMode(place, mode))
+  // The innermost first: a mode can close a folder.
+  for (const { path, mode } of modes.toReversed()) await at(path, (place) => setMode(place, mode))
   // One that others have put something into stays.
   for (const path of removed) await at(path, (place) => attempt(() => rmdirSync(place.directory.at(place.name))))
   return problems
@@ -114,7 +114,8 @@ function place(source: string, target: string): void {
   try {
     renameSync(source, target)
   } catch (error) {
-    if (!isErrno(error, 'EXDEV')) throw error
+    // Another file system, or a folder of the layer that the command has closed.
+    if (!isErrno(error, 'EXDEV', 'EACCES')) throw error
     rmSync(target, { force: true })
     cpSync(source, target, { verbatimSymlinks: true, preserveTimestamps: true })
   }

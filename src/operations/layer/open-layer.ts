@@ -24,7 +24,7 @@ export async function contentsOf(
   hidden: ReadonlySet<string>,
   { history, signal }: Pick<OperationContext, 'history' | 'signal'>
 ): Promise<LayerContents> {
-  const all: LayerContents = { entries: [], ignored: [], made: [], changed: [], removed: [], left: [] }
+  const all: LayerContents = { entries: [], ignored: [], made: [], modes: [], removed: [], left: [] }
   for (const [index, root] of roots.entries()) {
     const ignored = await findIgnored(root, history.paths(), signal)
     const upper = join(folder, String(index), 'upper')

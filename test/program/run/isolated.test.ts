@@ -68,6 +68,17 @@ t.test('run --isolated', { skip: cannotIsolate }, async (t) => {
     t.test(`cannot write to Git's folders, nor see the server's own${who}`, { skip }, (t) => keepsGit(t, user))
   }
 
+  for (const { user, skip } of users.filter((one) => one.user !== undefined))
+    t.test('makes folders that are closed to the user itself', { skip }, async (t) => {
+      const { root, isolated } = await isolatedTree(t, files, { user })
+      const script =
+        'mkdir -p shut/build/in && echo 1 > shut/build/in/1 && echo 2 > shut/2 && chmod 555 shut/build/in shut/build shut src'
+      const wanted = pictureAfter(t, root, script)
+      const ended = await isolated(script)
+      t.match(ended, { code: 0, stderr: /^async-crud-mcp: 1 file changed, 1 ignored taken along\n$/ })
+      t.strictSame(picture(root), wanted)
+    })
+
   t.test(
     'passes input, output, arguments, the folder, and the exit code, and changes nothing unless that is 0',
     async (t) => {
