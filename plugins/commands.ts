@@ -17,9 +17,10 @@ export default fp(
     const { locks, files, bases, history, log } = app
     const roots = files.roots.map(({ real }) => real)
     const treeChanges = createTreeChanges({ roots, log })
-    const commands = createCommands({ locks, files, bases, history, log, treeChanges })
-    const bounds = () => keepBoundsOf(app.settings.current)
-    const firstSights = createFirstSights({ roots, parts: { locks, files, bases, history }, bounds, log })
+    const keepBounds = () => keepBoundsOf(app.settings.current)
+    const commands = createCommands({ locks, files, bases, history, log, treeChanges, keepBounds })
+    const parts = { locks, files, bases, history }
+    const firstSights = createFirstSights({ roots, parts, bounds: keepBounds, log })
     app.decorate('commands', commands)
     app.decorate('firstSights', firstSights)
     app.addHook('preClose', async () => firstSights.end())

@@ -20,6 +20,13 @@ export const hooks = Type.Object(
       maximum: 4_294_967_296,
       default: 67_108_864,
       description: 'Bytes of files that differ from HEAD that are read and kept at once.'
+    }),
+    look_ms: Type.Integer({
+      minimum: 0,
+      maximum: 10_000,
+      default: 500,
+      description:
+        'How long a shell command of which no line says what it writes waits at most, in milliseconds, until it is known what differs from HEAD: then what it does to files that nobody used can be taken back. 0: it does not wait.'
     })
   },
   { additionalProperties: false, default: {}, description: 'What hooks do before shell commands.' }

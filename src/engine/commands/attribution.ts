@@ -37,11 +37,12 @@ export function toAuthor({ commands, hasOthers }: Verdict): Author {
   return { ...authorOf(first, byCommand), ...(agents.size > 1 && { agents: [...agents] }) }
 }
 
-/** The one in the foreground that says that it writes to the file, if no other one mentions it. */
+/** The newest of those in the foreground that say that they write to the file, if no other agent's mentions it. */
 function findNamed(path: string, commands: readonly OpenCommand[]): readonly OpenCommand[] | undefined {
-  const [named, ...others] = commands.filter(({ effect }) => isNamed(effect, path))
-  const isOne = named !== undefined && others.length === 0 && named.task === undefined
-  return isOne && named.effect.files.has(path) ? [named] : undefined
+  const named = commands.filter(({ effect }) => isNamed(effect, path))
+  const newest = named.findLast(({ effect }) => effect.files.has(path))
+  const isOwn = named.every(({ agentId, task }) => agentId === newest?.agentId && task === undefined)
+  return newest !== undefined && isOwn ? [newest] : undefined
 }
 
 export function isNamed({ files, places }: Effect, path: string): boolean {

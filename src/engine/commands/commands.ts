@@ -1,24 +1,22 @@
 // The shell commands that are running, and what they change. What is seen on the disk while one is open is logged at its end, as its own.
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { lstatSync } from 'node:fs'
-import { LRUCache } from 'lru-cache'
-import { createSlices } from '../../support/slices.ts'
-import type { Logger } from '../../support/logger.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { orUndefined } from '../../support/attempt.ts'
+import type { Logger } from '../../support/logger.ts'
+import { createSlices } from '../../support/slices.ts'
 import { isSameIdentity } from '../files/identity.ts'
-import { examine, type ExamineParts } from '../watcher/examine.ts'
 import type { Now } from '../versions/history.ts'
 import type { Author } from '../versions/version.ts'
+import { examine } from '../watcher/examine.ts'
 import { decide, toAuthor, type Suspects, type Verdict } from './attribution.ts'
 import { toSteps, type FoundChange } from './found-change.ts'
+import { lookAt } from './look.ts'
 import { graceMs, isOpen, type CommandStart, type OpenCommand } from './open-command.ts'
-import { look, lookAt } from './look.ts'
-import type { TreeChanges, Unused } from './tree-changes.ts'
+import { createSuspects } from './suspects.ts'
+import { findUnused, lookAround, type UnusedParts } from './unused-files.ts'
 
-export interface CommandParts extends ExamineParts {
+export interface CommandParts extends UnusedParts {
   readonly log: Logger
-  /** What has changed below the roots beside the files in use. */
-  readonly treeChanges: TreeChanges
 }
 
 export type Commands = ReturnType<typeof createCommands>
@@ -29,12 +27,8 @@ export const maxHeldMs = 10_000
 export const maxOpenMs = 600_000
 /** Open at the same time; beyond it the oldest counts as ended. */
 const maxOpen = 1000
-const maxTouched = 100_000
 /** Looked at before a command begins. */
 const maxNoted = 50
-/** File systems stamp changes with a coarse clock. */
-const clockGrainMs = 10
-const clockGrainNs = BigInt(clockGrainMs) * 1_000_000n
 
 interface Held {
   readonly now: Now
@@ -47,8 +41,7 @@ export function createCommands(parts: CommandParts) {
   const { history, treeChanges, log } = parts
   /** Open, or ended so lately that changes of theirs may not be noticed yet. */
   const commands = new Set<OpenCommand>()
-  /** By path, who may have written to it since its last version in the log. */
-  const touched = new LRUCache<string, Suspects>({ max: maxTouched })
+  const suspects = createSuspects(commands, parts.history)
   const held = new Map<string, Held>()
   const timers = new Map<OpenCommand, NodeJS.Timeout>()
   /** Of commands whose end is reported, until all that they have made is logged. */
@@ -56,53 +49,11 @@ export function createCommands(parts: CommandParts) {
   let heldTimer: NodeJS.Timeout | undefined
   let count = 0
 
-  /** Who may be writing right now. */
-  function suspectsNow(): Suspects {
-    const open = [...commands].filter(isOpen)
-    const ended = [...commands].filter((one) => !isOpen(one) && Date.now() - one.endedAt! <= graceMs)
-    const late = open.length === 0 ? ended : ended.filter(({ effect }) => effect.leavesProcess)
-    // Behind its end, a process that it has left may change files, and so may anyone else.
-    return { commands: new Set([...open, ...late]), hasOthers: open.length === 0 }
-  }
-
-  /** Who may have made what is there, by the time of its last change. */
-  function suspectsOf(there: Now): Suspects {
-    if (there.kind !== 'file') {
-      const { commands: now, hasOthers } = suspectsNow()
-      const unsettled = [...commands].filter(({ isUnsettled }) => isUnsettled)
-      return { commands: new Set([...now, ...unsettled]), hasOthers: hasOthers && unsettled.length === 0 }
-    }
-    return suspectsAt(there.identity.ctimeNs)
-  }
-
-  function suspectsAt(changedNs: bigint): Suspects {
-    const at = Math.trunc(Number(changedNs) / 1_000_000)
-    const begun = [...commands].filter(({ startedAt }) => startedAt - clockGrainMs <= at)
-    const running = begun.filter(({ endedAt = Infinity }) => at <= endedAt)
-    const late = begun.filter(
-      ({ endedAt = Infinity, isUnsettled }) => at > endedAt && (isUnsettled || at - endedAt <= graceMs)
-    )
-    const mayBeLate = ({ effect, isUnsettled }: OpenCommand) => isUnsettled || effect.leavesProcess
-    const all = new Set([...running, ...(running.length === 0 ? late : late.filter(mayBeLate))])
-    const isEarly = running.some(({ startedAt }) => at < startedAt)
-    return { commands: all, hasOthers: running.length === 0 || isEarly }
-  }
-
-  function addSuspects(path: string, more: Suspects): Suspects {
-    const known = touched.get(path)
-    const all = {
-      commands: new Set([...(known?.commands ?? []), ...more.commands]),
-      hasOthers: known?.hasOthers === true || more.hasOthers
-    }
-    touched.set(path, all)
-    return all
-  }
-
   function judge(path: string, there: Now): 'held' | Author | undefined {
-    const suspects = touched.get(path) ?? suspectsOf(there)
-    const verdict = decide(path, suspects)
+    const all = suspects.all(path, there)
+    const verdict = decide(path, all)
     if (verdict === undefined) {
-      touched.delete(path)
+      suspects.forget(path)
       return undefined
     }
     if (!verdict.commands.some(isAwaited)) {
@@ -111,8 +62,8 @@ export function createCommands(parts: CommandParts) {
     }
     // Without the bytes, which a version has beside it.
     const now: Now = there.kind === 'file' ? { kind: 'file', hash: there.hash, identity: there.identity } : there
-    touched.set(path, suspects)
-    held.set(path, { now, since: held.get(path)?.since ?? Date.now(), suspects })
+    suspects.remember(path, all)
+    held.set(path, { now, since: held.get(path)?.since ?? Date.now(), suspects: all })
     heldTimer ??= setTimeout(releaseOld, maxHeldMs).unref()
     return 'held'
   }
@@ -123,7 +74,7 @@ export function createCommands(parts: CommandParts) {
   }
 
   function forget(path: string): void {
-    touched.delete(path)
+    suspects.forget(path)
     held.delete(path)
   }
 
@@ -150,7 +101,9 @@ export function createCommands(parts: CommandParts) {
         change: toChange(path, one.now, verdict),
         verdict: isTooLate && !isNamed ? { ...verdict, hasOthers: true } : verdict
       })
-      forget(path)
+      held.delete(path)
+      // Who has changed it since then is still to be named.
+      if (isStill(path, one.now)) suspects.forget(path)
     }
     logAll(all)
   }
@@ -169,6 +122,8 @@ export function createCommands(parts: CommandParts) {
       if (known === undefined) byAuthor.set(key, { author: toAuthor(verdict), changes: [change] })
       else known.changes.push(change)
     }
+    for (const { path, base } of all.map(({ change }) => change))
+      if (base !== undefined && history.last(path) === undefined) history.observe(path, base)
     for (const { author, changes } of byAuthor.values()) history.append(author, toSteps(changes, history))
   }
 
@@ -184,22 +139,22 @@ export function createCommands(parts: CommandParts) {
       arm(known)
       return known
     }
-    const absent = await lookAt(start.effect, parts)
+    const { absent, isWhole } = await lookAt(start.effect, parts)
+    const before = isWhole ? undefined : await lookAround(parts)
     await noteOthers()
     await catchUp()
     const open = [...commands].filter(isOpen)
     if (open.length >= maxOpen) void end(open[0]!)
     count += 1
-    const command = { ...start, number: count, startedAt: Date.now(), absent, isUnsettled: true }
+    const command = { ...start, number: count, startedAt: Date.now(), absent, isWhole, before, isUnsettled: true }
     commands.add(command)
     arm(command)
-    treeChanges.prepare()
     return command
   }
 
   /** What other programs have changed is logged before the command changes it, too. */
   async function noteOthers(): Promise<void> {
-    const paths = [...touched].filter(([, suspects]) => ![...suspects.commands].some(isAwaited)).map(([path]) => path)
+    const paths = suspects.paths((all) => ![...all].some(isAwaited))
     for (const path of paths.slice(0, maxNoted)) await examine(path, () => false, parts)
   }
 
@@ -232,45 +187,30 @@ export function createCommands(parts: CommandParts) {
 
   async function settle(command: OpenCommand): Promise<void> {
     const { pause } = createSlices()
-    const paths = [...touched].filter(([, suspects]) => suspects.commands.has(command)).map(([path]) => path)
+    const paths = suspects.paths((all) => all.has(command))
     for (const path of new Set([...paths, ...command.effect.files])) {
       if (history.last(path) !== undefined) await examine(path, () => false, parts)
       await pause()
     }
-    const found = await findUnused(command)
+    const found = (await findUnused(command, parts)).flatMap((change) => toFound(change, command))
     // What was seen of them before says less.
     for (const { change } of found) forget(change.path)
     command.isUnsettled = false
     logHeld(({ commands: authors }) => authors.some((one) => !isAwaited(one)), false, found)
   }
 
-  /** What it has changed of files that were not in use. */
-  async function findUnused(command: OpenCommand): Promise<Found[]> {
-    const { files: named, isBounded } = command.effect
-    const changes = new Map<string, FoundChange>()
-    const paths = isBounded && command.effect.places.length === 0 ? [] : await treeChanges.since(command)
-    for (const { path, wasThere } of [...paths, ...[...named].map(toNamed)]) {
-      if (history.last(path) !== undefined || changes.has(path)) continue
-      const now = await look(path, parts)
-      if (now !== undefined && (now.kind === 'file' || wasThere === true))
-        changes.set(path, { path, now, ...(wasThere !== undefined && { wasThere }) })
-    }
-    return [...changes.values()].flatMap((change) => {
-      // While it was read, an operation may have begun to use it.
-      const verdict = history.last(change.path) === undefined ? decide(change.path, suspectsOf(change.now)) : undefined
-      const isOthers = verdict?.commands.includes(command) === false && verdict.commands.every(isAwaited)
-      return verdict === undefined || isOthers ? [] : [{ change, verdict }]
-    })
-
-    function toNamed(path: string): Unused {
-      return { path, wasThere: !command.absent.has(path) }
-    }
+  function toFound(change: FoundChange, command: OpenCommand): Found[] {
+    // While it was read, an operation may have begun to use it.
+    if (history.last(change.path) !== undefined) return []
+    const verdict = decide(change.path, suspects.byTime(change.path, change.now))
+    const isOthers = verdict?.commands.includes(command) === false && verdict.commands.every(isAwaited)
+    return verdict === undefined || isOthers ? [] : [{ change, verdict }]
   }
 
   history.follow({
     judge,
     settle: (path) => {
-      if (held.has(path) || touched.has(path)) forget(path)
+      if (count > 0) forget(path)
     },
     release(path) {
       const one = held.get(path)
@@ -305,24 +245,14 @@ export function createCommands(parts: CommandParts) {
     },
     /** The system has noticed something at a file in use. */
     touch(path: string): void {
-      if (count === 0) return
-      const identity = history.known(path)?.identity
-      const stat = orUndefined(() => lstatSync(path, { bigint: true }))
-      const isSame =
-        stat === undefined
-          ? history.last(path)?.hash === null
-          : identity !== undefined && isSameIdentity(stat, identity)
-      if (isSame) return
-      // Some systems notify late: the time of the file says more.
-      const isLate = stat !== undefined && ![...commands].some(isOpen)
-      addSuspects(path, isLate ? suspectsAt(stat.ctimeNs + clockGrainNs) : suspectsNow())
+      if (count > 0) suspects.touch(path)
     },
     /** A look has found no change. */
-    untouch: (path: string): void => void touched.delete(path),
+    untouch: suspects.forget,
     /** The agents whose commands may have written to a file since its last version in the log. */
     writersOf(path: string): readonly string[] {
-      const suspects = touched.get(path)
-      return (suspects && decide(path, suspects)?.commands.map(({ agentId }) => agentId)) ?? []
+      const noticed = suspects.noticed(path)
+      return (noticed && decide(path, noticed)?.commands.map(({ agentId }) => agentId)) ?? []
     },
     /** Those that are open. */
     get open(): readonly OpenCommand[] {
@@ -341,6 +271,11 @@ export function createCommands(parts: CommandParts) {
 interface Found {
   readonly change: FoundChange
   readonly verdict: Verdict
+}
+
+function isStill(path: string, now: Now): boolean {
+  const stat = orUndefined(() => lstatSync(path, { bigint: true }))
+  return now.kind === 'file' ? stat !== undefined && isSameIdentity(stat, now.identity) : stat === undefined
 }
 
 function isSameCall(one: CommandStart, other: CommandStart): boolean {

@@ -4,12 +4,16 @@ import { isSameFile } from '../../support/same-file.ts'
 import type { History, MadeStep, Now } from '../versions/history.ts'
 import { isSomethingThere } from '../versions/version.ts'
 
+export type FileState = Extract<Now, { kind: 'file' }>
+
 export interface FoundChange {
   /** Canonical. */
   readonly path: string
   readonly now: Now
   /** True if a file may have been there before of which no version is known. */
   readonly wasThere?: boolean
+  /** What was there before, if no version of it was known and it is known now. */
+  readonly base?: FileState
 }
 
 interface Gone {
@@ -48,15 +52,13 @@ function mayArrive({ path, now }: FoundChange, { last, known }: Pick<History, 'l
   return now.kind === 'file' && identity !== undefined && !isSameFile(identity, now.identity)
 }
 
-type File = Extract<Now, { kind: 'file' }>
-
 /** Inode numbers are used again: times or bytes must agree, too. */
-function isSameNode({ hash, identity }: Gone, now: File): boolean {
+function isSameNode({ hash, identity }: Gone, now: FileState): boolean {
   if (identity === undefined || !isSameFile(identity, now.identity)) return false
   return identity.mtimeNs === now.identity.mtimeNs || hash === now.hash
 }
 
 /** Any two empty files have the same bytes. */
-function isTelling({ identity }: File): boolean {
+function isTelling({ identity }: FileState): boolean {
   return identity.size > 0n
 }

@@ -13,20 +13,26 @@ import type { Effect } from './open-command.ts'
 const maxLooks = 20
 const maxLookBytes = 1_048_576n
 
-/** Takes files that a command names into use before it changes them. @returns those that are not there */
-export async function lookAt({ files, places }: Effect, parts: ExamineParts): Promise<ReadonlySet<string>> {
+interface Looked {
+  /** Files that are not there. */
+  readonly absent: ReadonlySet<string>
+  /** True if the command writes to no other files than those that were looked at. */
+  readonly isWhole: boolean
+}
+
+/** Takes files that a command names into use before it changes them. */
+export async function lookAt({ isBounded, files, places }: Effect, parts: ExamineParts): Promise<Looked> {
   const absent = new Set<string>()
-  let looks = 0
-  for (const path of new Set([...files, ...places.flatMap(filesOf)])) {
-    looks += 1
-    if (looks > maxLooks) break
-    const last = parts.history.last(path)
-    if (last !== undefined) continue
+  const paths = new Set([...files, ...places.flatMap(filesOf)])
+  let isWhole = isBounded && places.length === 0 && paths.size <= maxLooks
+  for (const path of [...paths].slice(0, maxLooks)) {
+    if (parts.history.last(path) !== undefined) continue
     const now = await look(path, parts, maxLookBytes)
     if (now?.kind === 'none') absent.add(path)
-    if (now?.kind === 'file') parts.history.observe(path, now)
+    else if (now?.kind === 'file') parts.history.observe(path, now)
+    else isWhole = false
   }
-  return absent
+  return { absent, isWhole }
 }
 
 /** The place itself, or of a folder the files in it, if they are few. */

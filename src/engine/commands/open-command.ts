@@ -1,4 +1,5 @@
 // A shell command that its harness has reported: from its start to its end, and a little longer.
+import type { Surveys } from './tree-changes.ts'
 import type { Author } from '../versions/version.ts'
 
 /** What a command line says of the files that it writes. */
@@ -35,6 +36,10 @@ export interface OpenCommand extends CommandStart {
   readonly startedAt: number
   /** Files that it names and that were not there when it began. */
   readonly absent: ReadonlySet<string>
+  /** True if it writes to no other files than those that were looked at then. */
+  readonly isWhole: boolean
+  /** What differed from HEAD then; undefined if that was not looked at in time. */
+  readonly before: Surveys | undefined
   /** The name under which it goes on in the background; undefined while it is in the foreground. */
   task?: string
   endedAt?: number

@@ -2,26 +2,29 @@
 import { lstatSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { anySignal } from '../../support/lazy-signal.ts'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
 import { createSlices } from '../../support/slices.ts'
 import type { Logger } from '../../support/logger.ts'
 import { listChanged } from '../../support/project/changed-between.ts'
 import { listUnsaved } from '../../support/project/unsaved.ts'
-import type { OpenCommand } from './open-command.ts'
+import type { WorkTree } from '../../support/project/work-tree.ts'
 
 export interface Unused {
   /** Absolute. */
   readonly path: string
   /** False if nothing was there before; undefined if that is not known. */
   readonly wasThere?: boolean
+  /** The tree in whose commit the file is, if it did not differ from it before. */
+  readonly cleanIn?: WorkTree
 }
 
 export interface TreeChanges {
-  /** Soon a command will ask. */
-  readonly prepare: () => void
-  /** Paths that may have changed since the command began. Some of them may be in use. */
-  readonly since: (command: Pick<OpenCommand, 'startedAt'>) => Promise<readonly Unused[]>
+  /** Before a command begins that may write any file. */
+  readonly look: () => Promise<Surveys | undefined>
+  /** Paths that may have changed since a command began. Some of them may be in use. */
+  readonly since: (startedAt: number, before: Surveys | undefined) => Promise<readonly Unused[]>
   readonly close: () => void
 }
 
@@ -31,17 +34,21 @@ interface Options {
   readonly log: Logger
 }
 
+/** By root. */
+export type Surveys = ReadonlyMap<string, Survey>
+
 /** One look at all that differs from HEAD. */
 interface Survey {
   /** Milliseconds since the epoch: when it ended. */
   readonly at: number
   /** Undefined without Git. */
-  readonly commit: string | undefined
+  readonly tree: WorkTree | undefined
+  /** False if there are more files that differ. */
+  readonly isComplete: boolean
   /** Whether Git knows of it. */
   readonly files: ReadonlyMap<string, { readonly isNew: boolean; readonly isGone: boolean }>
   /** Paths that a move of HEAD has changed. */
   readonly moved: readonly string[]
-  readonly hasGit: boolean
 }
 
 /** Files that one command has changed and that are looked at. */
@@ -66,20 +73,20 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
 
   async function survey(root: string): Promise<Survey> {
     const restMs = Math.min(maxRestMs, restFactor * tookMs) - (performance.now() - endedAt)
-    if (restMs > 1) await new Promise((resolve) => setTimeout(resolve, restMs).unref())
+    if (restMs > 1) await delay(restMs, undefined, { ref: false })
     const began = performance.now()
     try {
       const signal = anySignal(closing.signal, AbortSignal.timeout(timeoutMs))
       const unsaved = await listUnsaved(root, { signal, maxFiles: maxUnsaved })
-      const before = last.get(root)
-      const commit = unsaved?.tree.commit
-      const hasMoved = unsaved !== undefined && before?.commit !== undefined && before.commit !== commit
+      const before = last.get(root)?.tree?.commit
+      const hasMoved = unsaved !== undefined && before !== undefined && before !== unsaved.tree.commit
       const files = [...(unsaved?.files ?? [])].map(
         ([path, { what, head }]) =>
           [path, { isNew: head === undefined && what !== 'deleted', isGone: what === 'deleted' }] as const
       )
-      const moved = hasMoved ? await listChanged(unsaved.tree, before.commit, signal) : []
-      const now = { at: Date.now(), commit, files: new Map(files), moved, hasGit: unsaved !== undefined }
+      const moved = hasMoved ? await listChanged(unsaved.tree, before, signal) : []
+      const { tree, isComplete = false } = unsaved ?? {}
+      const now = { at: Date.now(), tree, isComplete, files: new Map(files), moved }
       last.set(root, now)
       return now
     } finally {
@@ -88,11 +95,14 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
     }
   }
 
-  async function sinceIn(root: string, startedAt: number): Promise<readonly Unused[]> {
-    const before = last.get(root)
+  async function sinceIn(root: string, startedAt: number, own: Survey | undefined): Promise<readonly Unused[]> {
+    const before = own ?? last.get(root)
     const now = await rounds.ask(root, () => survey(root))
-    if (!now.hasGit) return walk(root, startedAt - clockGrainMs)
+    if (now.tree === undefined) return walk(root, startedAt - clockGrainMs)
     const found: Unused[] = []
+    const cleanIn = own?.isComplete === true ? own.tree : undefined
+    const add = (unused: Unused) =>
+      found.push(cleanIn === undefined || before?.files.has(unused.path) === true ? unused : { ...unused, cleanIn })
     const paths = new Set([...now.files.keys(), ...(before?.files.keys() ?? []), ...now.moved])
     const { pause } = createSlices()
     for (const path of paths) {
@@ -102,23 +112,29 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
       const stat = lstatSync(path, { throwIfNoEntry: false })
       if (stat === undefined) {
         const wasGone = earlier?.isGone === true && before !== undefined && before.at < startedAt
-        if (!wasGone && hasChangedBeside(path, startedAt)) found.push({ path, wasThere: true })
+        if (!wasGone && hasChangedBeside(path, startedAt)) add({ path, wasThere: true })
       } else if (!stat.isDirectory() && stat.ctimeMs >= startedAt - clockGrainMs) {
-        const isNew = known?.isNew === true && earlier === undefined && stat.birthtimeMs >= startedAt - clockGrainMs
-        found.push({ path, wasThere: !isNew })
+        const wasMade = cleanIn !== undefined || stat.birthtimeMs >= startedAt - clockGrainMs
+        const isNew = known?.isNew === true && earlier === undefined && wasMade
+        add({ path, wasThere: !isNew })
       }
     }
     return found
   }
 
   return {
-    prepare() {
-      for (const root of roots)
-        if (!last.has(root)) rounds.ask(root, () => survey(root)).catch((error: unknown) => note(error))
-    },
-    async since({ startedAt }) {
+    async look() {
       try {
-        return (await Promise.all(roots.map((root) => sinceIn(root, startedAt)))).flat()
+        const ask = async (root: string) => [root, await rounds.ask(root, () => survey(root))] as const
+        return new Map(await Promise.all(roots.map(ask)))
+      } catch (error) {
+        note(error)
+        return undefined
+      }
+    },
+    async since(startedAt, before) {
+      try {
+        return (await Promise.all(roots.map((root) => sinceIn(root, startedAt, before?.get(root))))).flat()
       } catch (error) {
         note(error)
         return []

@@ -31,6 +31,8 @@ export interface Told {
 export interface Campaign {
   readonly writes: readonly Write[]
   readonly told: readonly Told[]
+  /** Commands that were refused, each with the reason. */
+  readonly refused: readonly string[]
 }
 
 interface Options {
@@ -50,6 +52,7 @@ const fs=require('fs'),p=require('path');for(const f of fs.readdirSync(process.a
 export async function runCampaign({ root, url, sessions, count, random, shared }: Options): Promise<Campaign> {
   const writes: Write[] = []
   const told: Told[] = []
+  const refused: string[] = []
   // A formatter by the name of one that the server knows, which is none: nothing is installed for a test.
   const programs = mkdtempSync(join(tmpdir(), 'programs-'))
   writeFileSync(join(programs, 'prettier'), formatter, { mode: 0o755 })
@@ -80,7 +83,11 @@ export async function runCampaign({ root, url, sessions, count, random, shared }
 
     async function shell(kind: string, paths: readonly string[], command: string, isByPath: boolean): Promise<void> {
       const tool = { tool_name: 'Bash', tool_input: { command } }
-      await hook('PreToolUse', tool)
+      const begun = await hook('PreToolUse', tool)
+      if (begun['hookSpecificOutput']?.permissionDecision === 'deny') {
+        refused.push(`${kind} of ${mark()}: ${begun['hookSpecificOutput'].permissionDecisionReason}`)
+        return
+      }
       const start = performance.now()
       // Git refuses if another one has its index.
       const hasRun = await run('sh', ['-c', command], { cwd: root, env }).then(
@@ -194,5 +201,5 @@ export async function runCampaign({ root, url, sessions, count, random, shared }
     await session(id + sessions)
   }
   rmSync(programs, { recursive: true })
-  return { writes, told }
+  return { writes, told, refused }
 }

@@ -1,0 +1,89 @@
+// Which commands may have written to a file: those that were open when the system noticed a change, and when the file says that it was made.
+import { lstatSync } from 'node:fs'
+import { LRUCache } from 'lru-cache'
+import { orUndefined } from '../../support/attempt.ts'
+import { isSameIdentity } from '../files/identity.ts'
+import type { History, Now } from '../versions/history.ts'
+import type { Suspects } from './attribution.ts'
+import { graceMs, isOpen, type OpenCommand } from './open-command.ts'
+
+const maxTouched = 100_000
+/** File systems stamp changes with a coarse clock. */
+const clockGrainMs = 10
+const clockGrainNs = BigInt(clockGrainMs) * 1_000_000n
+
+/** @param commands those that are open, or ended so lately that changes of theirs may not be noticed yet */
+export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick<History, 'known' | 'last'>) {
+  /** By path, who may have written to it since its last version in the log. */
+  const touched = new LRUCache<string, Suspects>({ max: maxTouched })
+
+  /** Who may be writing right now. */
+  function suspectsNow(): Suspects {
+    const open = [...commands].filter(isOpen)
+    const ended = [...commands].filter((one) => !isOpen(one) && Date.now() - one.endedAt! <= graceMs)
+    const late = open.length === 0 ? ended : ended.filter(({ effect }) => effect.leavesProcess)
+    // Behind its end, a process that it has left may change files, and so may anyone else.
+    return { commands: new Set([...open, ...late]), hasOthers: open.length === 0 }
+  }
+
+  /** Who may have made what is there, by the time of its last change. */
+  function suspectsOf(path: string, there: Now): Suspects {
+    if (there.kind !== 'file') {
+      const { commands: now, hasOthers } = suspectsNow()
+      const unsettled = [...commands].filter(({ isUnsettled }) => isUnsettled)
+      return { commands: new Set([...now, ...unsettled]), hasOthers: hasOthers && unsettled.length === 0 }
+    }
+    return suspectsAt(path, there.identity.ctimeNs)
+  }
+
+  function suspectsAt(path: string, changedNs: bigint): Suspects {
+    const at = Math.trunc(Number(changedNs) / 1_000_000)
+    const begun = [...commands].filter(({ startedAt }) => startedAt - clockGrainMs <= at)
+    const running = begun.filter(({ endedAt = Infinity }) => at <= endedAt)
+    const late = begun.filter(({ endedAt = Infinity }) => at > endedAt && at - endedAt <= graceMs)
+    const all = new Set([
+      ...running,
+      ...(running.length === 0 ? late : late.filter(({ effect }) => effect.leavesProcess))
+    ])
+    // The clock of the file may be late; but a file that a command names was looked at just before it began.
+    const hasOthers = running.every(({ startedAt, effect }) => at < startedAt && !effect.files.has(path))
+    return { commands: all, hasOthers }
+  }
+
+  return {
+    /** Who may have made what is there, by the time of its last change alone. */
+    byTime: suspectsOf,
+    /** The same, and who was open when the system noticed a change: a notice that comes late knows only of commands that go on. */
+    all(path: string, there: Now): Suspects {
+      const noticed = touched.get(path)
+      const byTime = suspectsOf(path, there)
+      if (noticed === undefined) return byTime
+      return { commands: new Set([...noticed.commands, ...byTime.commands]), hasOthers: noticed.hasOthers }
+    },
+    /** The system has noticed something at a file in use. */
+    touch(path: string): void {
+      const identity = history.known(path)?.identity
+      const stat = orUndefined(() => lstatSync(path, { bigint: true }))
+      const isSame =
+        stat === undefined
+          ? history.last(path)?.hash === null
+          : identity !== undefined && isSameIdentity(stat, identity)
+      if (isSame) return
+      // Some systems notify late: the time of the file says more.
+      const isLate = stat !== undefined && ![...commands].some(isOpen)
+      const more = isLate ? suspectsAt(path, stat.ctimeNs + clockGrainNs) : suspectsNow()
+      const known = touched.get(path)
+      touched.set(path, {
+        commands: new Set([...(known?.commands ?? []), ...more.commands]),
+        hasOthers: known?.hasOthers === true || more.hasOthers
+      })
+    },
+    noticed: (path: string): Suspects | undefined => touched.get(path),
+    remember: (path: string, suspects: Suspects): void => void touched.set(path, suspects),
+    forget: (path: string): void => void touched.delete(path),
+    /** Files of which the suspects are such. */
+    paths(areMeant: (commands: ReadonlySet<OpenCommand>) => boolean): readonly string[] {
+      return [...touched].filter(([, suspects]) => areMeant(suspects.commands)).map(([path]) => path)
+    }
+  }
+}

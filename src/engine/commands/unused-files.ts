@@ -1,0 +1,49 @@
+// Files that nobody has used: what they are before a command that may write to any, and which of them it has changed.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { WorkTree } from '../../support/project/work-tree.ts'
+import type { ExamineParts } from '../watcher/examine.ts'
+import { findCleanBases } from './clean-bases.ts'
+import type { FoundChange } from './found-change.ts'
+import { keepUnsaved, type KeepBounds } from './keep-unsaved.ts'
+import { look } from './look.ts'
+import type { OpenCommand } from './open-command.ts'
+import type { Surveys, TreeChanges, Unused } from './tree-changes.ts'
+
+export interface UnusedParts extends ExamineParts {
+  /** What has changed below the roots beside the files in use. */
+  readonly treeChanges: TreeChanges
+  /** Undefined while nothing is to be kept. */
+  readonly keepBounds: () => KeepBounds | undefined
+}
+
+/** Keeps what differs from HEAD, since a command may change it. @returns undefined if that takes too long */
+export async function lookAround({ treeChanges, keepBounds, ...parts }: UnusedParts): Promise<Surveys | undefined> {
+  const bounds = keepBounds()
+  if (bounds === undefined || bounds.lookMs === 0) return undefined
+  const keep = async () => {
+    const surveys = await treeChanges.look()
+    const paths = [...(surveys?.values() ?? [])].flatMap(({ files }) => [...files.keys()])
+    await keepUnsaved(paths, parts, bounds)
+    return surveys
+  }
+  return Promise.race([keep(), delay(bounds.lookMs, undefined, { ref: false })])
+}
+
+/** What may have changed since the command began, of files that are not in use. */
+export async function findUnused(command: OpenCommand, parts: UnusedParts): Promise<readonly FoundChange[]> {
+  const { history, bases, treeChanges } = parts
+  const changes = new Map<string, FoundChange>()
+  const clean: { readonly change: FoundChange; readonly tree: WorkTree }[] = []
+  const toNamed = (path: string): Unused => ({ path, wasThere: !command.absent.has(path) })
+  const paths = command.isWhole ? [] : await treeChanges.since(command.startedAt, command.before)
+  for (const { path, wasThere, cleanIn } of [...paths, ...[...command.effect.files].map(toNamed)]) {
+    if (history.last(path) !== undefined || changes.has(path)) continue
+    const now = await look(path, parts)
+    if (now === undefined || (now.kind !== 'file' && wasThere !== true)) continue
+    const change = { path, now, ...(wasThere !== undefined && { wasThere }) }
+    changes.set(path, change)
+    if (cleanIn !== undefined && wasThere === true) clean.push({ change, tree: cleanIn })
+  }
+  for (const [path, base] of await findCleanBases(clean, bases)) changes.set(path, { ...changes.get(path)!, base })
+  return [...changes.values()]
+}

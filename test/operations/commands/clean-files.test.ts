@@ -1,0 +1,78 @@
+// A command of which no line says what it writes, in a tree of Git: what it does to files that nobody used comes back in one call.
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { connect, type Answer } from '../../fixtures/clients.ts'
+import { createSession } from '../../fixtures/native-session.ts'
+import { makeCommitted } from '../../fixtures/repository.ts'
+import { startServer } from '../../fixtures/server.ts'
+import { until } from '../../fixtures/until.ts'
+
+const crlf = Array.from({ length: 5 }, (_, line) => `line ${line}\n`).join('')
+
+/** Runs a program of the session that no server has heard of, and waits until its changes are logged. */
+async function runProgram(t: Test, { root, changes }: { readonly root: string; readonly changes: number }) {
+  const { url } = await startServer(t, root, { hooks: { look_ms: 10_000 } })
+  const bob = await connect(t, 'rest', url, 'bob')
+  const hook = async (harness: string, event: object) => {
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(`${url}/hooks/${harness}`, { method: 'POST', headers, body: JSON.stringify(event) })
+    return (await response.json()) as Answer
+  }
+  const anna = createSession(hook, root, 'anna', {})
+  return async (script: string) => {
+    const command = './program'
+    await anna.before('Bash', { command })
+    execFileSync('sh', ['-ec', script], { cwd: root })
+    await anna.tool('PostToolUse', 'Bash', { command }, { tool_response: {} })
+    const made = async () => (await bob.call('async_history', { by_agent: 'claude-code/anna' }))['versions'] as Answer[]
+    await until(async () => (await made()).length === changes)
+    return { bob, versions: await made() }
+  }
+}
+
+t.test('changed, deleted, renamed and made executable, and a change that a person had not committed', async (t) => {
+  const { tree, root } = makeCommitted(t, {
+    '.gitattributes': '*.crlf text eol=crlf\n',
+    'src/changed.ts': 'one\ntwo\n',
+    'src/deep/gone.ts': 'gone\n',
+    'src/old.ts': 'renamed\n',
+    'src/windows.crlf': crlf,
+    'bin/tool': '#!/bin/sh\n',
+    'person.txt': 'one\n'
+  })
+  chmodSync(tree.path('bin/tool'), 0o755)
+  execFileSync('git', ['-C', root, 'add', '--all'])
+  execFileSync('git', ['-C', root, 'commit', '--quiet', '--message=x'])
+  tree.write('src/windows.crlf', crlf.replaceAll('\n', '\r\n'))
+  tree.write('person.txt', 'one\nof a person\n')
+  const run = await runProgram(t, { root, changes: 7 })
+  const before = () =>
+    ['src/changed.ts', 'src/deep/gone.ts', 'src/old.ts', 'src/windows.crlf', 'bin/tool', 'person.txt'].map((path) => [
+      readFileSync(tree.path(path), 'latin1'),
+      statSync(tree.path(path)).mode & 0o777
+    ])
+  const as = before()
+  const { bob, versions } = await run(
+    'echo three >> src/changed.ts; rm -r src/deep; mv src/old.ts src/new.ts; echo more >> src/windows.crlf; rm bin/tool; sed -i 1d person.txt'
+  )
+  t.match(versions.find(({ path }) => path === 'src/new.ts')?.['renamed_from'], 'src/old.ts')
+  const undone = await bob.call('async_undo', { of_change_set: versions[0]!['change_set'] })
+  t.match(undone, { status: 'ok', conflicts: [] })
+  t.strictSame(before(), as)
+  t.notOk(existsSync(tree.path('src/new.ts')))
+})
+
+t.test('what a filter of the repository makes is not known, and is not guessed', async (t) => {
+  const { tree, root } = makeCommitted(t, {
+    '.gitattributes': '*.f filter=upper\n',
+    'a.f': 'a\n',
+    'b.txt': 'b\n'
+  })
+  const run = await runProgram(t, { root, changes: 2 })
+  const { bob, versions } = await run('echo more >> a.f; echo more >> b.txt')
+  const undone = await bob.call('async_undo', { of_change_set: versions[0]!['change_set'], partial: true })
+  t.match(undone, { undone: 1, conflicts: [{ path: 'a.f' }] })
+  t.equal(tree.read('a.f'), 'a\nmore\n')
+  t.equal(tree.read('b.txt'), 'b\n')
+})
