@@ -21,6 +21,8 @@ interface Edit {
   readonly path: string
   /** Undefined if the file is removed. */
   readonly bytes: Buffer | undefined
+  /** Its mode behind it, if that is another one. */
+  readonly mode?: number
 }
 
 interface Counts {
@@ -128,6 +130,8 @@ async function replayWindow(stage: Stage, { base, commits }: Window): Promise<vo
   const { git, url, random, counts } = stage
   git('checkout', '-q', '--force', '--detach', base)
   git('clean', '-qfdx', '-e', '.async-crud-mcp')
+  // The agents begin once the server has seen what the checkout has made.
+  await post(url, 'land_prepare', {})
   const head = git('rev-parse', 'HEAD')
   const edits = mixed(editsOf(git, base, commits), random)
   for (const [index, edit] of edits.entries()) await make(stage, edit, index)
@@ -224,9 +228,39 @@ interface FileEdits {
 function fileEdits(git: Git, path: string, base: string, commits: readonly string[]): FileEdits {
   const at = (commit: string) => {
     const entry = git('ls-tree', commit, '--', path)
-    return /^100\d+ blob/.test(entry) ? git.bytes('cat-file', 'blob', `${commit}:${path}`) : undefined
+    const bytes = /^100\d+ blob/.test(entry) ? git.bytes('cat-file', 'blob', `${commit}:${path}`) : undefined
+    return { bytes, mode: Number.parseInt(entry.slice(3, 6) || '644', 8) }
   }
-  const versions = [base, ...commits].map(at)
+  const states = [base, ...commits].map(at)
+  const versions = states.map(({ bytes }) => bytes)
+  const modes = states.slice(1).flatMap(({ bytes, mode }, agent): ModeEdit[] => {
+    const before = states[agent]!
+    return bytes === undefined || mode === (before.bytes === undefined ? 0o644 : before.mode) ? [] : [{ agent, mode }]
+  })
+  const edits = contentEdits(path, versions)
+  return modes.length === 0 ? edits : withModes(edits, modes)
+}
+
+interface ModeEdit {
+  readonly agent: number
+  readonly mode: number
+}
+
+/** Each change of a mode comes behind the last edit of its agent, and then in the order of the commits. */
+function withModes(edits: FileEdits, modes: ModeEdit[]): FileEdits {
+  const { path } = edits
+  return {
+    path,
+    next(random) {
+      const edit = edits.next(random)
+      if (edit !== undefined) return edit
+      const last = modes.shift()
+      return last && { agent: last.agent, path, bytes: undefined, mode: last.mode }
+    }
+  }
+}
+
+function contentEdits(path: string, versions: readonly (Buffer | undefined)[]): FileEdits {
   const isText = versions.every((bytes) => bytes !== undefined && !bytes.includes(0))
   return isText ? lineEdits(path, versions as Buffer[]) : wholeEdits(path, versions)
 }
@@ -291,6 +325,8 @@ function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
 async function make({ url, root }: Stage, edit: Edit, index: number): Promise<void> {
   const agent_id = nameOf(edit.agent)
   const path = join(root, edit.path)
+  if (edit.mode !== undefined)
+    return asCommand(url, { agent_id, root, command: `chmod ${edit.mode.toString(8)} '${path}' || true` })
   const ways = [byOperation, byNativeEdit, byCommand]
   const way = edit.bytes === undefined && index % 3 === 1 ? byOperation : ways[index % 3]!
   await way(url, { agent_id, path, bytes: edit.bytes, root })
@@ -346,6 +382,13 @@ async function byCommand(url: string, { agent_id, path, bytes, root }: Made): Pr
   const source = join(dirname(root), `${basename(root)}.new`)
   if (bytes !== undefined) writeFileSync(source, bytes)
   const command = bytes === undefined ? `rm '${path}'` : `mkdir -p '${dirname(path)}' && cat '${source}' > '${path}'`
+  return asCommand(url, { agent_id, root, command })
+}
+
+async function asCommand(
+  url: string,
+  { agent_id, root, command }: Pick<Made, 'agent_id' | 'root'> & { command: string }
+): Promise<void> {
   const hook = (hook_event_name: string) => {
     const fields = { tool_name: 'Bash', tool_input: { command }, tool_response: {} }
     const event = { session_id: agent_id, cwd: root, hook_event_name, ...fields }
@@ -363,7 +406,8 @@ function expectOk(answer: Record<string, unknown>): void {
 async function post(url: string, name: string, input: object, headers: Record<string, string> = {}) {
   const response = await fetch(`${url}/${name}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
+    // While this process waits for Git, the server may give up a connection that is kept.
+    headers: { 'content-type': 'application/json', connection: 'close', ...headers },
     body: JSON.stringify(input)
   })
   return (await response.json()) as Record<string, unknown>

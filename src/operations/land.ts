@@ -67,14 +67,9 @@ export function refusalOf(
 ): Outcome | undefined {
   if (dependent.length > 0) {
     const others = [...new Set(dependent.map(({ agent_id }) => agent_id))]
-    const known = others.filter((other) => other !== 'unknown')
-    const advice =
-      known.length < others.length
-        ? 'Of some lines nobody can tell who made them: commit these yourself.'
-        : `with: ${JSON.stringify(known)} takes theirs along, or they land first.`
     return {
       status: 'dependent',
-      message: `Nothing was landed: changes by ${agent} rest on uncommitted changes by ${others.join(', ')} (dependent). ${advice}`
+      message: `Nothing was landed: changes by ${agent} rest on uncommitted changes by ${others.join(', ')} (dependent). ${adviceFor(agent, others)}`
     }
   }
   if (files.length > 0) return undefined
@@ -82,6 +77,12 @@ export function refusalOf(
     status: 'nothing',
     message: `There is nothing to land: no uncommitted change is certainly by ${agent}.${uncertain.length > 0 ? ' include_uncertain takes those that may be.' : ''}`
   }
+}
+
+function adviceFor(agent: string, others: readonly string[]): string {
+  if (others.includes('unknown')) return 'Of some lines nobody can tell who made them: commit these yourself.'
+  if (others.includes(agent)) return 'Some of its own may be of another, too: include_uncertain takes these.'
+  return `with: ${JSON.stringify(others)} takes theirs along, or they land first.`
 }
 
 function toOutput({ dry_run }: LandInput, prepared: Prepared, outcome: Outcome): LandOutput {

@@ -29,10 +29,11 @@ export interface ComposedFile {
 const nothing: ComposedFile = { files: [], dependences: [] }
 
 export function composeFile(log: FileLog, choice: LineChoice<Maker>): ComposedFile {
-  const { isChosen } = choice
-  const { head, now, creator, remover, renamers, modeMaker } = log
+  const { isChosen, isUndone = () => false } = choice
+  const { head, now, creator, remover, renamers, modeMaker, before } = log
   if (now === undefined) {
-    if (head === undefined || !isChosen(remover)) return nothing
+    if (!isChosen(remover)) return before === undefined || !isUndone(remover) ? nothing : composeFile(before, choice)
+    if (head === undefined) return nothing
     return { files: [{ path: head.path, content: undefined, mode: head.mode }], dependences: [] }
   }
   const { content, isChanged, dependences } = composeContent(log, choice)

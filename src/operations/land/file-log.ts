@@ -1,4 +1,5 @@
 // What has become of one file since HEAD: its content, its names, whether it is there, and who has made each of these.
+import { external } from '../../engine/versions/history.ts'
 import { splitLines } from '../../engine/diff/lines.ts'
 import type { Lineage, LineageChange, State } from '../undo/lineages.ts'
 import { createLineLog, withHead, type LineLog, type Stage } from './line-log.ts'
@@ -33,6 +34,8 @@ export interface FileLog {
   readonly creator: Maker
   /** Who has removed it, if it is gone. */
   readonly remover: Maker
+  /** The same as it was before, if it is gone and that is known. */
+  readonly before: FileLog | undefined
   /** Who has given it another name. */
   readonly renamers: readonly Maker[]
   /** Who has made it executable, or not any more; undefined if it is as in HEAD. */
@@ -80,11 +83,27 @@ export async function readFileLog(
     contentMakers: base.isExact && isKnown ? contents.map(({ version }) => makerOf(version)) : [unknown],
     creator: makers[since.findIndex(({ before, after }) => before.kind === 'none' && after.kind !== 'none')] ?? unknown,
     remover: removerOf(since.at(-1)),
+    before: now === undefined ? await readBefore(lineage, since, facts) : undefined,
     modeMaker: hasHeadMode(head, now) ? undefined : modeMakerOf(changes, now),
     renamers: since.flatMap(({ from, path: to, before }, index) =>
       from !== to && before.kind !== 'none' ? [makers[index]!] : []
     )
   }
+}
+
+/** As if its last change, which has removed it, had not happened. */
+async function readBefore(
+  lineage: Lineage | undefined,
+  since: readonly LineageChange[],
+  facts: FileFacts
+): Promise<FileLog | undefined> {
+  const last = since.at(-1)
+  if (lineage === undefined || last?.after.kind !== 'none' || last.before.kind !== 'file') return undefined
+  const { from: path, before: state } = last
+  const bytes = await facts.bytesOf(state.hash)
+  if (bytes === undefined) return undefined
+  const now: NowFile = { path, bytes, isLink: false, isExecutable: undefined }
+  return readFileLog({ path, state, changes: lineage.changes.slice(0, -1) }, path, { ...facts, now })
 }
 
 function removerOf(last: LineageChange | undefined): Maker {
@@ -118,7 +137,10 @@ interface Base {
   readonly isExact: boolean
 }
 
-/** The newest state that HEAD has; else the oldest that is known. */
+/**
+ * The newest state that HEAD has; else the oldest that is known. Where another program has made the file what HEAD has, and then changed
+ * it again, it may have put aside what it has brought back since, as git stash does.
+ */
 function findBase(
   lineage: Lineage | undefined,
   changes: readonly LineageChange[],
@@ -129,8 +151,10 @@ function findBase(
   if (lineage === undefined) return { path: undefined, next: 0, isExact: false }
   if (first === undefined)
     return { path: lineage.path, next: 0, isExact: isInHead(lineage.state, headAt(lineage.path), hashOf) }
+  const lastExternal = changes.findLastIndex(isExternal)
   for (let index = changes.length - 1; index >= 0; index -= 1) {
     const { path, after } = changes[index]!
+    if (index < lastExternal && isExternal(changes[index]!)) continue
     if (after.kind !== 'none' && isInHead(after, headAt(path), hashOf)) return { path, next: index + 1, isExact: true }
   }
   if (isInHead(first.before, headAt(first.from), hashOf)) return { path: first.from, next: 0, isExact: true }
@@ -138,6 +162,8 @@ function findBase(
   const path = names.find((name) => headAt(name) !== undefined)
   return { path, next: 0, isExact: path === undefined && first.before.kind === 'none' }
 }
+
+const isExternal = ({ version }: LineageChange) => version.agentId === external.agentId
 
 function isInHead(state: State, head: HeadFile | undefined, hashOf: FileFacts['hashOf']): boolean {
   if (head === undefined) return false
@@ -197,10 +223,14 @@ async function readLines(
   if (first === undefined) {
     // Of the first text that is kept nobody can tell what was there before.
     const [begin, ...others] = stages
-    return withHead(createLineLog(begin!.lines, others), headLines, orExternal(begin!.change))
+    return withHead(createLineLog(begin!.lines, others, isSameMaker), headLines, orExternal(begin!.change))
   }
-  const log = createLineLog(first, stages)
+  const log = createLineLog(first, stages, isSameMaker)
   return isExact ? log : withHead(log, headLines, unknown)
+}
+
+function isSameMaker(one: Maker, other: Maker): boolean {
+  return one.isCertain && other.isCertain && one.agentId === other.agentId
 }
 
 /** Each byte a character, so that every text comes back as it was; undefined for what Git takes for no text. */

@@ -36,10 +36,17 @@ export interface Stage<Change> {
   readonly lines: readonly string[]
 }
 
-/** @param stages in their order; the last one is the file as it is */
-export function createLineLog<Change>(head: readonly string[], stages: readonly Stage<Change>[]): LineLog<Change> {
+/**
+ * @param stages in their order; the last one is the file as it is
+ * @param isSame whether two changes have the same author: what one takes away and brings back is as it was, whoever made it
+ */
+export function createLineLog<Change>(
+  head: readonly string[],
+  stages: readonly Stage<Change>[],
+  isSame: (one: Change, other: Change) => boolean = () => false
+): LineLog<Change> {
   let lines: Line<Change>[] = head.map((text) => ({ text, made: undefined, removed: undefined }))
-  for (const stage of stages) lines = addStage(lines, stage)
+  for (const stage of stages) lines = addStage(lines, stage, isSame)
   return { lines: cancel(lines) }
 }
 
@@ -102,7 +109,11 @@ function beyondHead<Change>(line: Line<Change>, foreign: Hunk<Change>): readonly
   return [line]
 }
 
-function addStage<Change>(lines: readonly Line<Change>[], { change, lines: next }: Stage<Change>): Line<Change>[] {
+function addStage<Change>(
+  lines: readonly Line<Change>[],
+  { change, lines: next }: Stage<Change>,
+  isSame: (one: Change, other: Change) => boolean
+): Line<Change>[] {
   const alive = lines.filter(({ removed }) => removed === undefined)
   const { hunks } = diffLines(
     alive.map(({ text }) => text),
@@ -110,16 +121,43 @@ function addStage<Change>(lines: readonly Line<Change>[], { change, lines: next 
     bound
   )
   /** What comes right behind a line; behind none: at the start. */
-  const behind = new Map<Line<Change> | undefined, readonly Line<Change>[]>()
+  const behind = new Map<Line<Change> | undefined, Line<Change>[]>()
+  const place = new Map(lines.map((line, index) => [line, index]))
   for (const { baseStart, baseEnd, currentStart, currentEnd } of hunks) {
     const removed = alive.slice(baseStart, baseEnd)
-    const made: Line<Change>[] = []
-    const hunk = { change, removed, made, left: alive[baseStart - 1], right: alive[baseEnd] }
-    for (const line of removed) line.removed = hunk
-    for (const text of next.slice(currentStart, currentEnd)) made.push({ text, made: hunk, removed: undefined })
-    behind.set(removed.at(-1) ?? hunk.left, made)
+    const [left, right] = [alive[baseStart - 1], alive[baseEnd]]
+    const gap = lines.slice(left === undefined ? 0 : place.get(left)! + 1, right && place.get(right))
+    const gone = gap.filter((line) => line.removed !== undefined && isSame(line.removed.change, change))
+    const texts = next.slice(currentStart, currentEnd)
+    const back = bringBack(gone, texts)
+    const nextBack = (from: number) => back.find((line, index) => index >= from && line !== undefined)
+    let own: Hunk<Change> = { change, removed, made: [], left, right: nextBack(0) ?? right }
+    for (const line of removed) line.removed = own
+    let last = nextBack(0) === undefined ? (removed.at(-1) ?? left) : left
+    for (const [index, found] of back.entries()) {
+      if (found === undefined) {
+        const line = { text: texts[index]!, made: own, removed: undefined }
+        own.made.push(line)
+        behind.set(last, [...(behind.get(last) ?? []), line])
+      } else {
+        own = { change, removed: [], made: [], left: found, right: nextBack(index + 1) ?? right }
+        last = found
+      }
+    }
   }
   return [...(behind.get(undefined) ?? []), ...lines.flatMap((line) => [line, ...(behind.get(line) ?? [])])]
+}
+
+/** Those of the lines that are there again, one for each text that is one of them. */
+function bringBack<Change>(gone: readonly Line<Change>[], texts: readonly string[]): (Line<Change> | undefined)[] {
+  if (gone.length === 0) return texts.map(() => undefined)
+  const weighed = gone.map(({ text }) => ({ text, weight: 0 }))
+  return align(weighed, texts).map((found) => {
+    const line = found === undefined ? undefined : gone[found]!
+    line?.removed?.removed.splice(line.removed.removed.indexOf(line), 1)
+    if (line !== undefined) line.removed = undefined
+    return line
+  })
 }
 
 /**

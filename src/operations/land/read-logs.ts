@@ -135,6 +135,7 @@ async function readAll(context: OperationContext, tree: WorkTree, names: Names):
         contentMakers: [],
         creator: unknown,
         remover: unknown,
+        before: undefined,
         renamers: [],
         modeMaker: undefined
       })

@@ -9,13 +9,11 @@ const lines = (text: string) => text.split(' ').filter((word) => word !== '')
 
 /** @param stages such as `ann: 1 a 3` @param newHead what has been committed since */
 function land(head: string, stages: readonly string[], agents: string, newHead = head, overwritten?: string) {
-  const first = createLineLog(
-    lines(head),
-    stages.map((stage) => {
-      const [change = '', text = ''] = stage.split(':')
-      return { change, lines: lines(text) }
-    })
-  )
+  const all = stages.map((stage) => {
+    const [change = '', text = ''] = stage.split(':')
+    return { change, lines: lines(text) }
+  })
+  const first = createLineLog(lines(head), all, (one, other) => one === other)
   const log = newHead === head ? first : withHead(first, lines(newHead), 'unknown')
   const {
     lines: composed,
@@ -88,6 +86,19 @@ t.test('what has been committed since is no difference any more, and the rest ke
   t.equal(land('1 2 3', stages, 'unknown', 'a 3'), '1 a 3', 'a line that only the file has')
 })
 
+t.test('what one takes away and brings back is as it was, whoever has made it', async (t) => {
+  const stashed = ['ann: 1 a 3', 'bob: 1 a 3 b', 'external: 1 2 3', 'external: 1 a 3 b']
+  t.equal(land('1 2 3', stashed, 'ann'), '1 a 3')
+  t.equal(land('1 2 3', stashed, 'bob'), '1 2 3 b')
+  t.equal(land('1 2 3', stashed, 'external'), '1 2 3 unchanged')
+  const rebased = [...stashed.slice(0, 3), 'external: 0 1 2 3', 'external: 0 1 a 3 x b']
+  t.equal(land('1 2 3', rebased, 'ann', '0 1 2 3'), '0 1 a 3')
+  t.equal(land('1 2 3', rebased, 'bob', '0 1 2 3'), '0 1 2 3 b')
+  t.equal(land('1 2 3', rebased, 'external', '0 1 2 3'), '0 1 2 3 x')
+  t.equal(land('1 2', ['ann: 1 a b 2', 'bob: 1 2', 'bob: 1 x a y b z 2'], 'bob'), '1 x y z 2 (ann)')
+  t.equal(land('1 2', ['ann: 1 a 2', 'bob: 1 2', 'cid: 1 a 2'], 'cid'), '1 a 2', 'another one may bring it back, too')
+})
+
 t.test('nobody is HEAD, all are the file, and each agent alone is what it made beside the others', async (t) => {
   const seed = givenSeed ?? Math.floor(Math.random() * 2 ** 31)
   const random = createRandom(seed)
@@ -105,7 +116,7 @@ t.test('nobody is HEAD, all are the file, and each agent alone is what it made b
       now = [...now.slice(0, at), ...fresh, ...now.slice(at + gone)]
       stages.push({ change: agents[below(agents.length)]!, lines: now })
     }
-    const log = createLineLog(head, stages)
+    const log = createLineLog(head, stages, (one, other) => round % 3 !== 0 && one === other)
     const some = agents.filter(() => random() < 0.5)
     const half = composeLines(log, { isChosen: (change) => some.includes(change) })
     const [none, all] = [composeLines(log, { isChosen: () => false }), composeLines(log, { isChosen: () => true })]

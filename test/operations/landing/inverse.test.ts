@@ -1,0 +1,100 @@
+// What people do with Git beside the server: what is committed is nobody's any more, and of the rest it stays known who wrote it.
+import { execFileSync } from 'node:child_process'
+import t, { type Test } from 'tap'
+import { base, edit, landingScene, type Scene } from '../../fixtures/landing.ts'
+
+t.setTimeout(600_000)
+
+const annLine = base.replace('line 3\n', 'ann 3\n')
+
+/** Ann and Bob have changed a file, and Ann has made another one. */
+async function changed(t: Test): Promise<Scene> {
+  const made = await landingScene(t, { f: base, g: base })
+  await edit(made.as('ann'), 'f', 'line 3\n', 'ann 3\n')
+  await edit(made.as('bob'), 'f', 'line 9\n', 'bob 9\n')
+  await made.as('ann').call('async_write', { path: 'n', content: 'by ann\n' })
+  return made
+}
+
+/** Each of both lands what is left of its changes, and nothing else. */
+async function landBoth(t: Test, { git, head, land }: Scene, f: string): Promise<void> {
+  t.match(await land('ann', { dry_run: true }), { status: 'ok', paths: ['f', 'n'] })
+  t.match(await land('external', { dry_run: true }), { status: 'nothing' })
+  t.match(await land('bob'), { status: 'ok', paths: ['f'] })
+  t.equal(head('f'), f.replace('line 9\n', 'bob 9\n'))
+  t.match(await land('ann'), { status: 'ok', paths: ['f', 'n'] })
+  t.equal(head('f'), f.replace('line 9\n', 'bob 9\n').replace('line 3\n', 'ann 3\n'))
+  t.equal(git('status', '--porcelain'), '')
+}
+
+/** Changes of somebody else, on a branch that starts at HEAD. */
+function elsewhere({ tree, git }: Scene, branch: string, path: string): string {
+  const folder = `${tree.root}.${branch}`
+  t.teardown(() => execFileSync('rm', ['-rf', folder]))
+  git('worktree', 'add', '-q', '-b', branch, folder)
+  execFileSync('sed', ['-i', 's/^line 15$/other 15/', `${folder}/${path}`])
+  git('-C', folder, 'commit', '-qam', branch)
+  return base.replace('line 15\n', 'other 15\n')
+}
+
+t.test('a commit by hand', async (t) => {
+  const scene = await changed(t)
+  const { tree, as, git, head, land } = scene
+  tree.write('part', annLine)
+  const blob = git('hash-object', '-w', tree.path('part')).trim()
+  git('update-index', '--cacheinfo', `100644,${blob},f`)
+  git('commit', '-qm', 'the line of ann by hand')
+  execFileSync('rm', [tree.path('part')])
+  t.match(await land('ann', { dry_run: true }), { status: 'ok', paths: ['n'] })
+  await edit(as('bob'), 'f', 'line 12\n', 'bob 12\n')
+  t.match(await land('bob'), { status: 'ok', paths: ['f'] })
+  t.equal(head('f'), annLine.replace('line 9\n', 'bob 9\n').replace('line 12\n', 'bob 12\n'))
+  await edit(as('ann'), 'f', 'bob 12\n', 'ann 12\n')
+  git('add', '-A')
+  git('commit', '-qm', 'all by hand')
+  t.match(await land('ann'), { status: 'nothing' })
+  await edit(as('bob'), 'f', 'ann 12\n', 'bob 13\n')
+  t.match(await land('bob'), { status: 'ok', paths: ['f'] }, 'what is committed is in nobody’s way')
+})
+
+t.test('a pull', async (t) => {
+  const scene = await changed(t)
+  elsewhere(scene, 'upstream', 'g')
+  scene.git('pull', '-q', '.', 'upstream')
+  t.match(scene.head('g'), 'other 15')
+  await landBoth(t, scene, base)
+})
+
+t.test('a rebase that puts all changes aside and brings them back', async (t) => {
+  const scene = await changed(t)
+  const f = elsewhere(scene, 'upstream', 'f')
+  scene.git('commit', '-q', '--allow-empty', '-m', 'of this branch')
+  scene.git('rebase', '-q', '--autostash', 'upstream')
+  t.match(scene.tree.read('f'), /ann 3[^]*bob 9[^]*other 15/)
+  await landBoth(t, scene, f)
+})
+
+t.test('the same, seen by the server at every step', async (t) => {
+  const scene = await changed(t)
+  const { git, as } = scene
+  const f = elsewhere(scene, 'upstream', 'f')
+  const see = () => as('cid').call('async_read', { path: 'f' })
+  git('stash', '-q')
+  await see()
+  git('merge', '-q', 'upstream')
+  await see()
+  git('stash', 'pop', '-q')
+  await see()
+  await landBoth(t, scene, f)
+})
+
+t.test('another branch', async (t) => {
+  const scene = await changed(t)
+  elsewhere(scene, 'other', 'g')
+  scene.git('checkout', '-q', '--detach', 'other')
+  await landBoth(t, scene, base)
+  scene.git('checkout', '-q', 'main')
+  t.match(await scene.land('ann'), { status: 'nothing' })
+  await edit(scene.as('ann'), 'g', 'line 3\n', 'ann 3\n')
+  t.match(await scene.land('ann'), { status: 'ok', branch: 'main', paths: ['g'] })
+})
