@@ -5,6 +5,7 @@ import { BlameView } from './blame-view.ts'
 import { DiffView } from './diff-view.ts'
 import { html } from './html.ts'
 import type { Happening, HistoryVersion, Kind } from './model.ts'
+import { nameOf } from './names.ts'
 import { CopyButton, Name, Path, Time } from './parts.ts'
 import { RestoreDialog } from './restore-dialog.ts'
 import { curlOf } from './server.ts'
@@ -18,17 +19,18 @@ interface DetailProps {
   readonly now: number
   readonly short: (path: string) => string
   readonly onChangeSet: (changeSet: string) => void
+  readonly onLine: (line: Happening) => void
   readonly onUndo: OnUndo
   /** Of the last line about the file: its versions are asked for again when there is another. */
   readonly latest: string | undefined
 }
 
-export function ChangeDetail({ line, now, short, onChangeSet, onUndo, latest }: DetailProps): VNode {
-  const { kind, path, agent, at, what, changeSet, command } = line
+export function ChangeDetail({ line, now, short, onChangeSet, onLine, onUndo, latest }: DetailProps): VNode {
+  const { kind, path, agent, at, what, changeSet, command, expectedHash } = line
   const isUndo = line.operation === 'async_undo'
   const [isBlamed, blame] = useState(false)
   const [isSplit, split] = useState(innerWidth > 1500)
-  const [pair, setPair] = useState({ from: line.previousHash, to: line.hash, at })
+  const [pair, setPair] = useState<Pair>({ from: line.previousHash ?? expectedHash, to: line.hash, at })
   const [restoring, restore] = useState<HistoryVersion>()
   const [restores, setRestores] = useState(0)
   const { answer: versions = [], trouble } = useAnswer(
@@ -38,7 +40,7 @@ export function ChangeDetail({ line, now, short, onChangeSet, onUndo, latest }: 
 
   const { from, to } = pair
   const shown = nearest(versions, pair)
-  const change = kind === 'contention' || kind === 'merged' ? undefined : nearest(versions, { to: line.hash, at })
+  const change = kind === 'contention' ? undefined : nearest(versions, { to: line.hash, at })
   const canCompare = typeof from === 'string' && typeof to === 'string'
   return html`<h2 class="wrap">${path === '' ? what : html`<${Path} path=${short(path)} />`}</h2>
     <p class="dim">
@@ -68,8 +70,11 @@ export function ChangeDetail({ line, now, short, onChangeSet, onUndo, latest }: 
     </div>
     ${isBlamed && html`<${BlameView} path=${path} latest=${`${latest} ${restores}`} now=${now} short=${short} onUndo=${onUndo} />`}
     ${trouble !== '' && html`<p class="trouble" role="alert">${trouble}</p>`}
+    ${line.files !== undefined && html`<${FilesOf} files=${line.files} short=${short} onLine=${onLine} />`}
+    ${expectedHash !== undefined && html`<${Late} line=${line} versions=${versions} isSplit=${isSplit} />`}
     ${
       canCompare &&
+      kind !== 'contention' &&
       html`<div class="acts">
           <button type="button" class="quiet" aria-pressed=${isSplit} onClick=${() => split(!isSplit)}>
             Side by side
@@ -127,10 +132,48 @@ export function ChangeDetail({ line, now, short, onChangeSet, onUndo, latest }: 
     }`
 }
 
+interface Pair {
+  readonly from: string | null | undefined
+  readonly to: string | null | undefined
+  readonly at: number
+}
+
 /** A file may have had the same bytes several times. */
 function nearest(versions: readonly HistoryVersion[], { to, at }: { to: string | null | undefined; at: number }) {
   const distance = (version: HistoryVersion) => Math.abs(Date.parse(version.at) - at)
   return versions.filter(({ hash }) => hash === to).sort((one, other) => distance(one) - distance(other))[0]
+}
+
+/** The files of a change of several. */
+function FilesOf(props: {
+  files: readonly Happening[]
+  short: (path: string) => string
+  onLine: (line: Happening) => void
+}): VNode {
+  const { files, short, onLine } = props
+  return html`<h3>Files (${files.length})</h3>
+    <ul class="plain">
+      ${files.map(
+        (file) =>
+          html`<li key=${file.key}>
+            <span class=${`kind ${file.kind}`}>${file.kind}</span>
+            <button type="button" class="link" onClick=${() => onLine(file)}>
+              <${Path} path=${short(file.path)} />
+            </button>
+          </li>`
+      )}
+    </ul>`
+}
+
+/** What had changed between the version that a late change was made for and the one that it met. */
+function Late(props: { line: Happening; versions: readonly HistoryVersion[]; isSplit: boolean }): VNode {
+  const { line, versions, isSplit } = props
+  const { kind, path, agent, expectedHash = '', hash, previousHash } = line
+  const met = kind === 'contention' ? hash : previousHash
+  const maker = versions.find((version) => version.hash === met)?.agent_id
+  return html`<h3>What ${nameOf(agent)} did not know${typeof maker === 'string' && `: by ${nameOf(maker)}`}</h3>
+    ${typeof met === 'string' && html`<${Difference} path=${path} from=${expectedHash} to=${met} isSplit=${isSplit} of="what it did not know" />`}
+    ${kind === 'contention' ? html`<p class="hint">The late change itself was not written, and is not kept.</p>` : html`<h3>What the merge has added</h3>`}`
 }
 
 function LineCounts({ lines: { added, removed, modified } }: { lines: NonNullable<HistoryVersion['lines']> }): VNode {
@@ -147,9 +190,10 @@ function explainNoDiff(kind: Kind): string {
   return 'The version before is not known, so that there is nothing to compare with.'
 }
 
-function Difference({ path, from, to, isSplit }: { path: string; from: string; to: string; isSplit: boolean }): VNode {
+function Difference(props: { path: string; from: string; to: string; isSplit: boolean; of?: string }): VNode {
+  const { path, from, to, ...view } = props
   const { answer, trouble } = useAnswer(() => diffOf(path, from, to), `${path} ${from} ${to}`)
   if (trouble !== '') return html`<p class="hint">${trouble}</p>`
   if (answer === undefined) return html`<p class="hint">Comparing…</p>`
-  return html`<${DiffView} hunks=${answer} isSplit=${isSplit} />`
+  return html`<${DiffView} hunks=${answer} ...${view} />`
 }

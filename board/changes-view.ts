@@ -1,48 +1,47 @@
 // Changes: the timeline, narrowed by agent, path, change set and kind; and all about the chosen line.
 import { Component, type VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import { formatAddress } from './address.ts'
+import { go } from './use-address.ts'
 import { ChangeDetail } from './change-detail.ts'
 import { html } from './html.ts'
 import { List } from './list.ts'
-import { kinds, matcherOf, shortenerOf, type Happening, type Kind } from './model.ts'
+import { foldLines, fromHistory, kinds, matcherOf, partsOf, putUnder, shortenerOf, type Happening } from './model.ts'
 import { Name, Path, useNow } from './parts.ts'
 import type { State } from './store.ts'
 import { exactTime, momentTime } from './time.ts'
-import type { Choice, OnUndo } from './undo/choice.ts'
-import { knownLines, linesOf } from './versions.ts'
+import { fromField, toField, type Choice, type OnUndo } from './undo/choice.ts'
+import { useAnswer } from './use-answer.ts'
+import { knownLines, linesOf, versionsOf } from './versions.ts'
 
-export interface Filter {
-  readonly agent: string
-  readonly path: string
-  /** A word of its name. */
-  readonly changeSet: string
-  /** Empty: all. */
-  readonly kind: Kind | ''
-}
-
-export const noFilter: Filter = { agent: '', path: '', changeSet: '', kind: '' }
+/** As the address has it; empty: all. */
+type Filter = Readonly<Record<(typeof filters)[number], string>>
+const filters = ['agent', 'path', 'changeSet', 'kind', 'since', 'until'] as const
 
 const maxNames = 500
 
 interface Props {
   readonly state: State
-  readonly filter: Filter
-  readonly onFilter: (filter: Filter) => void
+  /** The filter, and the key of the chosen line. */
+  readonly query: Readonly<Record<string, string>>
   readonly onUndo: OnUndo
 }
 
-export function ChangesView({ state, filter, onFilter, onUndo }: Props): VNode {
+export function ChangesView({ state, query, onUndo }: Props): VNode {
   const { roots, timeline, revision } = state
   const now = useNow()
-  const [chosen, choose] = useState<Happening>()
+  const filter = Object.fromEntries(filters.map((name) => [name, query[name] ?? ''])) as Filter
   const [isPaused, pause] = useState<readonly Happening[]>()
   const [, redraw] = useState(0)
   const short = shortenerOf(roots)
   const source = isPaused ?? timeline
-  const lines = useMemo(() => select(source, filter, short), [source, revision, filter, roots])
+  const lines = useMemo(() => select(source, filter, short), [source, revision, JSON.stringify(filter), roots])
+  const chosen = useChosen(query['change'], { timeline: source, lines, root: roots[0] })
   const later = isPaused === undefined ? 0 : timeline.length - isPaused.length
   const agents = useMemo(() => [...new Set(source.map(({ agent }) => agent))].sort(), [source, revision])
-  const change = (part: Partial<Filter>) => onFilter({ ...filter, ...part })
+  const change = (part: Partial<Filter>) => go(formatAddress('changes', { ...query, ...part }), true)
+  const choose = ({ key }: Happening) => go(formatAddress('changes', { ...filter, change: key }), true)
+  const hasFilter = filters.some((name) => filter[name] !== '')
 
   return html`<div class="changes">
     <section class="panel" aria-labelledby="timeline-title">
@@ -70,13 +69,15 @@ export function ChangesView({ state, filter, onFilter, onUndo }: Props): VNode {
           >Kind
           <select
             value=${filter.kind}
-            onChange=${(event: Event) => change({ kind: (event.target as HTMLSelectElement).value as Kind | '' })}
+            onChange=${(event: Event) => change({ kind: (event.target as HTMLSelectElement).value })}
           >
             <option value="">all</option>
             ${kinds.map((kind) => html`<option key=${kind} value=${kind}>${kind}</option>`)}
           </select>
         </label>
-        ${filter !== noFilter && html`<button type="button" class="quiet" onClick=${() => onFilter(noFilter)}>Clear</button>`}
+        <${TimeFilter} label="From" value=${filter.since} ms=${0} onMoment=${(since: string) => change({ since })} />
+        <${TimeFilter} label="To" value=${filter.until} ms=${999} onMoment=${(until: string) => change({ until })} />
+        ${hasFilter && html`<button type="button" class="quiet" onClick=${() => go('#changes')}>Clear</button>`}
         <button type="button" class="quiet" onClick=${() => onUndo(toChoice(filter, agents))}>Take back…</button>
         <button
           type="button"
@@ -99,7 +100,7 @@ export function ChangesView({ state, filter, onFilter, onUndo }: Props): VNode {
         pathIn=${({ path, what, at }: Happening) => ({ path: path === '' ? what : short(path), taken: takenInLine + 7 * momentTime(at, now).length })}
         row=${(each: Happening, text: string) => html`<${Row} line=${each} text=${text} now=${now} short=${short} />`}
         empty=${
-          filter === noFilter || timeline.length === 0
+          !hasFilter || timeline.length === 0
             ? html`<p>Nothing has changed since the server looks.</p>
                 <p>Change a file, through an agent or by hand, and it shows up here within a second.</p>`
             : html`<p>Nothing fits. <b>Clear</b> the filter, or use a wider one, such as <code>**</code>.</p>`
@@ -118,7 +119,8 @@ export function ChangesView({ state, filter, onFilter, onUndo }: Props): VNode {
               now=${now}
               short=${short}
               onUndo=${onUndo}
-              onChangeSet=${(changeSet: string) => onFilter({ ...noFilter, changeSet })}
+              onChangeSet=${(changeSet: string) => go(formatAddress('changes', { changeSet, change: chosen.key }))}
+              onLine=${choose}
               latest=${timeline.findLast(({ path }) => path === chosen.path)?.key}
             />`
       }
@@ -127,13 +129,59 @@ export function ChangesView({ state, filter, onFilter, onUndo }: Props): VNode {
 }
 
 /** As far as the filter names something as a whole. */
-function toChoice({ agent, path, changeSet }: Filter, agents: readonly string[]): Choice {
+function toChoice({ agent, path, changeSet, since, until }: Filter, agents: readonly string[]): Choice {
   return {
+    since: since === '' ? undefined : since,
+    until: until === '' ? undefined : until,
     by_agent: agents.includes(agent) ? agent : undefined,
     of_change_set: changeSet === '' ? undefined : changeSet,
     paths: /[*?]/.test(path) ? [path] : undefined
   }
 }
+
+/** @param ms what is added to the whole seconds of the field */
+function TimeFilter(props: { label: string; value: string; ms: number; onMoment: (moment: string) => void }): VNode {
+  const { label, value, ms, onMoment } = props
+  const onInput = (event: Event) => onMoment(fromField((event.target as HTMLInputElement).value, ms) ?? '')
+  return html`<label
+    >${label}
+    <input
+      type="datetime-local"
+      class="moment"
+      step="1"
+      value=${toField(value === '' ? undefined : value)}
+      onInput=${onInput}
+    />
+  </label>`
+}
+
+/** The line that the address names; of one that is not in the timeline, the history is asked. */
+function useChosen(key: string | undefined, { timeline, lines, root }: Known): Happening | undefined {
+  const found = useMemo(
+    () =>
+      key === undefined
+        ? undefined
+        : (lines.find((line) => line.key === key) ?? timeline.find((line) => line.key === key)),
+    [key, lines]
+  )
+  const parts = key === undefined || found !== undefined ? undefined : partsOf(key)
+  const { answer } = useAnswer(parts && askForOf(parts, root), `${parts === undefined} ${key}`)
+  return found ?? (answer?.key === key ? answer : undefined)
+}
+
+interface Known {
+  readonly timeline: readonly Happening[]
+  readonly lines: readonly Happening[]
+  readonly root: string | undefined
+}
+
+/** Knows nothing else of the page, which an effect would keep. */
+const askForOf =
+  ({ at, path }: { at: string; path: string }, root: string | undefined) =>
+  async (): Promise<Happening | undefined> => {
+    const version = (await versionsOf(path)).find((each) => each.at === at)
+    return version && fromHistory(version, (each) => (each.startsWith('/') ? each : `${root}/${each}`))
+  }
 
 function TextFilter(props: {
   label: string
@@ -164,20 +212,22 @@ class AgentNames extends Component<{ agents: readonly string[] }> {
 
 function select(
   timeline: readonly Happening[],
-  { agent, path, changeSet, kind }: Filter,
+  { agent, path, changeSet, kind, since, until }: Filter,
   short: (path: string) => string
 ): Happening[] {
   const matches = matcherOf(path)
   const [who, task] = [agent, changeSet].map((text) => text.trim().toLowerCase()) as [string, string]
+  const [from, to] = [since === '' ? -Infinity : Date.parse(since), until === '' ? Infinity : Date.parse(until)]
   const found: Happening[] = []
   for (let index = timeline.length - 1; index >= 0; index -= 1) {
     const line = timeline[index] as Happening
+    if (line.at < from || line.at > to) continue
     if (kind !== '' && line.kind !== kind) continue
     if (who !== '' && !line.agent.toLowerCase().includes(who)) continue
     if (task !== '' && line.changeSet?.toLowerCase().includes(task) !== true) continue
     if (matches(short(line.path))) found.push(line)
   }
-  return found
+  return foldLines(putUnder(found))
 }
 
 /** For the changes in view. */
@@ -196,7 +246,7 @@ function Row(props: { line: Happening; text: string; now: number; short: (path: 
   const lines = typeof hash === 'string' && typeof previousHash === 'string' ? knownLines(path, previousHash, hash) : ''
   return html`<div class="two-lines">
     <div>
-      <span class=${`kind ${kind}`}>${kind}</span>
+      <span class=${`kind ${kind}`}>${line.isUnder === true ? `↳ ${kind}` : kind}</span>
       <${Path} path=${path === '' ? what : short(path)} text=${text} />
       <time class="right" datetime=${new Date(at).toISOString()} title=${exactTime(at)}>${momentTime(at, now)}</time>
     </div>

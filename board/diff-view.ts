@@ -8,7 +8,9 @@ import { shortened } from '../src/support/cut-text.ts'
 const maxLines = 1500
 const maxLineLength = 2000
 
-export function DiffView({ hunks, isSplit }: { hunks: readonly Hunk[]; isSplit: boolean }): VNode {
+/** @param of what it is the difference, if there are several */
+export function DiffView(props: { hunks: readonly Hunk[]; isSplit: boolean; of?: string }): VNode {
+  const { hunks, isSplit, of } = props
   const shown: Hunk[] = []
   let left = maxLines
   for (const { lines } of hunks) {
@@ -18,7 +20,12 @@ export function DiffView({ hunks, isSplit }: { hunks: readonly Hunk[]; isSplit: 
   }
   const total = hunks.reduce((sum, { lines }) => sum + lines.length, 0)
   if (total === 0) return html`<p class="hint">No line differs.</p>`
-  return html`<div class="diff-box" tabindex="0" role="region" aria-label="Difference">
+  return html`<div
+      class="diff-box"
+      tabindex="0"
+      role="region"
+      aria-label=${of === undefined ? 'Difference' : `Difference of ${of}`}
+    >
       <table class=${isSplit ? 'diff split' : 'diff'}>
         ${shown.map(
           ({ lines }, index) =>

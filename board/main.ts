@@ -2,7 +2,9 @@
 import { render, type VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { BurnsView } from './burns-view.ts'
-import { ChangesView, noFilter, type Filter } from './changes-view.ts'
+import { formatAddress, type Address } from './address.ts'
+import { go, useAddress } from './use-address.ts'
+import { ChangesView } from './changes-view.ts'
 import { html } from './html.ts'
 import { LandView } from './land/land-view.ts'
 import { createMeter } from './meter.ts'
@@ -26,17 +28,17 @@ const tabs = [
 type Tab = (typeof tabs)[number]['id']
 
 function App(): VNode {
-  const [state, tab] = [useLatest(), useTab()]
-  const [filter, setFilter] = useState<Filter>(noFilter)
+  const state = useLatest()
+  const { view: tab, query } = useAddress<Tab>(['now', ...tabs.map(({ id }) => id)])
   const [undoing, setUndoing] = useState<Undoing>()
   const agents = useMemo(() => namesIn(state), [state.locks, state.activity, state.revision])
   knowNames(agents)
-  const onHistory = leadToChanges(setFilter)
   const onUndo = leadToDialog(setUndoing)
   const views = {
-    now: () => html`<${NowView} state=${state} store=${store} onHistory=${onHistory} onUndo=${onUndo} />`,
-    changes: () => html`<${ChangesView} state=${state} filter=${filter} onFilter=${setFilter} onUndo=${onUndo} />`,
-    land: () => html`<${LandView} />`,
+    now: () =>
+      html`<${NowView} state=${state} store=${store} query=${query} onHistory=${onHistory} onUndo=${onUndo} />`,
+    changes: () => html`<${ChangesView} state=${state} query=${query} onUndo=${onUndo} />`,
+    land: () => html`<${LandView} name=${query['agent']} />`,
     burns: () => html`<${BurnsView} state=${state} meter=${meter} onHistory=${onHistory} />`
   }
   const isShut = state.connection === 'refused'
@@ -83,30 +85,13 @@ function useLatest(): State {
   return state
 }
 
-function useTab(): Tab {
-  const [tab, setTab] = useState(tabOf(location.hash))
-  useEffect(() => {
-    const turn = () => setTab(tabOf(location.hash))
-    addEventListener('hashchange', turn)
-    return () => removeEventListener('hashchange', turn)
-  }, [])
-  return tab
-}
-
-const leadToChanges = (setFilter: (filter: Filter) => void) => (part: Partial<Filter>) => {
-  setFilter({ ...noFilter, ...part })
-  location.hash = '#changes'
-}
+const onHistory = (filter: Address<Tab>['query']): void => go(formatAddress('changes', filter))
 
 /** Knows nothing else of the page: parts of it keep it for long. */
 const leadToDialog =
   (setUndoing: (undoing: Undoing) => void): OnUndo =>
   (choice, isRedo = false) =>
     setUndoing({ choice, isRedo })
-
-function tabOf(hash: string): Tab {
-  return tabs.find(({ id }) => `#${id}` === hash)?.id ?? 'now'
-}
 
 function titleOf({ roots }: State): VNode {
   const [first] = roots

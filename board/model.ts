@@ -15,7 +15,7 @@ export type Kind = (typeof kinds)[number]
 
 /** One line of the timeline. */
 export interface Happening {
-  /** Of this page: unique, and in the order of arrival. */
+  /** Unique; of a change the same tomorrow, and on every page. */
   readonly key: string
   readonly kind: Kind
   /** Absolute; empty if it is about many files. */
@@ -31,6 +31,12 @@ export interface Happening {
   readonly operation?: string
   /** The shell command that made it. */
   readonly command?: string
+  /** Of a change that came too late: the version that it was made for. */
+  readonly expectedHash?: string
+  /** The lines of the files, if it is a change of several. */
+  readonly files?: readonly Happening[]
+  /** True for a change that came too late for the one above it. */
+  readonly isUnder?: true
 }
 
 /** Undefined for what is no line of the timeline. */
@@ -43,12 +49,13 @@ export function toHappening(event: TreeEvent): Happening | undefined {
   switch (event.type) {
     case 'file_changed': {
       if ('bulk' in event) return { key, at, agent, kind: 'changed', path: '', what: `${event.count} files at once` }
-      return { key, at, agent, path: event.path, ...changeFacts(event) }
+      return { key: keyOf(event), at, agent, path: event.path, ...changeFacts(event) }
     }
     case 'contention': {
-      const { path, merged, expected_hash: previousHash, current_hash: hash } = event
-      const what = merged ? 'late, and merged' : 'too late: nothing was written'
-      return { key, at, agent, path, hash, previousHash, kind: merged ? 'merged' : 'contention', what }
+      const { path, merged, expected_hash: expectedHash, current_hash: hash } = event
+      // A merge is a change, and has its line by that: `markMerged`.
+      if (merged) return undefined
+      return { key, at, agent, path, hash, expectedHash, kind: 'contention', what: 'too late: nothing was written' }
     }
     case 'lease_granted': {
       const note = event.note === undefined ? '' : `: ${event.note}`
@@ -117,16 +124,85 @@ function describeChange({ hash, previousHash, from, operation }: ChangeFacts): {
   return { kind: isNew ? 'created' : 'changed', what: by }
 }
 
+const keyOf = ({ at, path, hash }: { at: string; path: string; hash: string | null }): string =>
+  `${at} ${path} ${hash?.slice(7, 15) ?? 'none'}`
+
+/** Of the change that a key names: its path and its time. */
+export function partsOf(key: string): { at: string; path: string } | undefined {
+  const [, at, path] = /^(\S+Z) (.+) (?:\w{8}|none)$/s.exec(key) ?? []
+  return at === undefined || path === undefined ? undefined : { at, path }
+}
+
+/** The line of the change that was merged, told of as that: it comes before the event that says so. */
+export function markMerged(timeline: Happening[], event: TreeEvent): boolean {
+  if (event.type !== 'contention' || !event.merged) return false
+  const { path, agent_id, expected_hash: expectedHash, current_hash } = event
+  const at = timeline.findLastIndex(
+    (line) => line.path === path && line.agent === agent_id && line.previousHash === current_hash
+  )
+  const line = timeline[at]
+  if (line === undefined) return false
+  timeline[at] = { ...line, kind: 'merged', expectedHash, what: `${line.what}, late, and merged` }
+  return true
+}
+
+/** Changes of several files, and what one undo or one command has made, as one line each. @param lines the latest first */
+export function foldLines(lines: readonly Happening[]): Happening[] {
+  const folded: Happening[] = []
+  for (const line of lines) {
+    const last = folded.at(-1)
+    if (last === undefined || !isOneChange(last, line)) folded.push(line)
+    else {
+      const files = [...(last.files ?? [last]), line]
+      const what = `${line.operation?.replace(/^async_/, '')}: ${files.length} files`
+      // Named after its first file: later ones may still come.
+      folded[folded.length - 1] = { ...line, key: `all ${line.key}`, path: '', files, what }
+    }
+  }
+  return folded
+}
+
+/** Puts each change that came too late under the one that it came too late for. @param lines the latest first */
+export function putUnder(lines: readonly Happening[]): Happening[] {
+  const versionOf = ({ path, hash }: Happening) => `${path}\0${hash}`
+  const made = new Map<string, Happening>()
+  /** By the change that they came too late for. */
+  const late = new Map<Happening, Happening[]>()
+  const moved = new Set<Happening>()
+  for (const line of lines.toReversed()) {
+    const change = made.get(versionOf(line))
+    if (line.kind !== 'contention') made.set(versionOf(line), line)
+    else if (change !== undefined) {
+      late.set(change, [{ ...line, isUnder: true }, ...(late.get(change) ?? [])])
+      moved.add(line)
+    }
+  }
+  return lines.flatMap((line) => (moved.has(line) ? [] : [line, ...(late.get(line) ?? [])]))
+}
+
+const ofSeveral: readonly string[] = ['async_transaction', 'async_undo', 'command']
+const togetherMs = 2000
+
+function isOneChange(one: Happening, other: Happening): boolean {
+  const { operation = '', changeSet, agent, at } = one
+  return (
+    ofSeveral.includes(operation) &&
+    changeSet !== undefined &&
+    changeSet === other.changeSet &&
+    operation === other.operation &&
+    agent === other.agent &&
+    Math.abs(at - other.at) < togetherMs
+  )
+}
+
 /** A version that the server knew before the page was opened. Undefined for one that was there before the server looked. */
 export function fromHistory(version: HistoryVersion, absolute: (path: string) => string): Happening | undefined {
   const { path, hash, agent_id: agent, operation, at } = version
   if (agent === null || operation === null) return undefined
   const facts = changeFacts({ ...version, operation })
-  return { key: `${at} ${path} ${hash}`, path: absolute(path), agent, at: Date.parse(at), ...facts }
+  const whole = absolute(path)
+  return { key: keyOf({ at, path: whole, hash }), path: whole, agent, at: Date.parse(at), ...facts }
 }
-
-/** One event and one version of the history are the same change if these agree. */
-export const sameChange = ({ path, hash, at }: Happening): string => `${path}\0${hash}\0${Math.round(at / 1000)}`
 
 export interface Agent {
   readonly name: string

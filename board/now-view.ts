@@ -1,6 +1,8 @@
 // Now: the agents, the files in use, who waits for whom; and what is known of the chosen one.
 import type { VNode } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
+import { formatAddress } from './address.ts'
+import { go } from './use-address.ts'
 import { AgentDetail } from './agent-detail.ts'
 import { FileDetail } from './file-detail.ts'
 import { html } from './html.ts'
@@ -27,13 +29,15 @@ interface Choice {
 export function NowView(props: {
   state: State
   store: Store
+  /** What is chosen: an agent or a file. */
+  query: Readonly<Record<string, string>>
   onHistory: (filter: { agent?: string; path?: string }) => void
   onUndo: OnUndo
 }): VNode {
-  const { state, store, onHistory, onUndo } = props
+  const { state, store, query, onHistory, onUndo } = props
   const { roots } = state
   const now = useNow()
-  const [choice, choose] = useState<Choice>()
+  const choice = toChoice(query)
   const files = state.locks?.files ?? noFiles
   const short = shortenerOf(roots)
   const agents = useMemo(
@@ -47,8 +51,6 @@ export function NowView(props: {
     .slice(0, shownCircles)
   const agent = choice?.kind === 'agent' ? agents.find(({ name }) => name === choice.name) : undefined
   const file = choice?.kind === 'file' ? files.find(({ path }) => path === choice.name) : undefined
-  const onAgent = (name: string) => choose({ kind: 'agent', name })
-  const onFile = (path: string) => choose({ kind: 'file', name: path })
   const detail = {
     agent: () =>
       html`<${AgentDetail}
@@ -142,6 +144,14 @@ export function NowView(props: {
       </section>`
     }
   </div>`
+}
+
+const onAgent = (agent: string): void => go(formatAddress('now', { agent }))
+const onFile = (file: string): void => go(formatAddress('now', { file }))
+
+function toChoice({ agent, file }: Readonly<Record<string, string>>): Choice | undefined {
+  if (agent !== undefined) return { kind: 'agent', name: agent }
+  return file === undefined ? undefined : { kind: 'file', name: file }
 }
 
 const noFiles: readonly LockedFile[] = []

@@ -5,7 +5,7 @@ import {
   applyLeases,
   applyWaits,
   fromHistory,
-  sameChange,
+  markMerged,
   toHappening,
   type Activity,
   type Happening,
@@ -98,7 +98,7 @@ export function createStore() {
 
   function take(events: readonly TreeEvent[]): void {
     const before = timeline.length
-    let missed = state.missed
+    let [missed, hasMerged] = [state.missed, false]
     for (const event of events) {
       if (event.type === 'gap') {
         missed = true
@@ -106,9 +106,10 @@ export function createStore() {
       }
       const line = toHappening(event)
       if (line !== undefined) timeline.push(line)
+      else if (markMerged(timeline, event)) hasMerged = true
     }
     if (timeline.length > maxLines) timeline = timeline.slice(-maxLines / 2)
-    const hasGrown = timeline.length !== before
+    const hasGrown = timeline.length !== before || hasMerged
     set({
       events: state.events + events.length,
       missed,
@@ -131,7 +132,7 @@ export function createStore() {
   async function loadHistory(): Promise<void> {
     const absolute = (path: string) =>
       path.startsWith('/') || state.roots.length === 0 ? path : `${state.roots[0]}/${path}`
-    const known = new Set(timeline.map(sameChange))
+    const known = new Set(timeline.map(({ key }) => key))
     const found: Happening[] = []
     let cursor: string | undefined
     for (let page = 0; page < firstPages; page += 1) {
@@ -139,7 +140,7 @@ export function createStore() {
       const answer = await call<{ versions: HistoryVersion[]; next_cursor?: string }>('async_history', input)
       for (const version of answer.versions) {
         const line = fromHistory(version, absolute)
-        if (line !== undefined && !known.has(sameChange(line))) found.push(line)
+        if (line !== undefined && !known.has(line.key)) found.push(line)
       }
       cursor = answer.next_cursor
       if (cursor === undefined) break

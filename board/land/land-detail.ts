@@ -125,6 +125,6 @@ function LandedFile({ path, diff }: NonNullable<Landing['diffs']>[number]): VNod
       <${Path} path=${path} />
       <span class="counts"><span class="plus">+${added}</span><span class="minus">−${removed}</span></span>
     </summary>
-    <${DiffView} hunks=${hunks} isSplit=${false} />
+    <${DiffView} hunks=${hunks} isSplit=${false} of=${path} />
   </details>`
 }

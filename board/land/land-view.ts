@@ -1,6 +1,8 @@
 // Land: what each agent's part of the uncommitted work is, as the commit that it would be, and the button that makes it.
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { formatAddress } from '../address.ts'
+import { go } from '../use-address.ts'
 import { html } from '../html.ts'
 import { List } from '../list.ts'
 import { Name, Path } from '../parts.ts'
@@ -8,9 +10,9 @@ import { useAnswer } from '../use-answer.ts'
 import { LandDetail } from './land-detail.ts'
 import { planOfAll, type Share } from './plan.ts'
 
-export function LandView(): VNode {
+/** @param name of the chosen agent */
+export function LandView({ name }: { name: string | undefined }): VNode {
   const [round, setRound] = useState(0)
-  const [name, choose] = useState<string>()
   const { answer, trouble } = useAnswer(planOfAll, String(round))
   const shares = answer?.plan ?? []
   const share = shares.find(({ agent_id }) => agent_id === name)
@@ -29,7 +31,7 @@ export function LandView(): VNode {
         keyOf=${({ agent_id }: Share) => agent_id}
         rowHeight=${44}
         chosen=${share?.agent_id}
-        onChoose=${({ agent_id }: Share) => choose(agent_id)}
+        onChoose=${({ agent_id }: Share) => go(formatAddress('land', { agent: agent_id }))}
         pathIn=${({ paths: [first = ''] }: Share) => ({ path: first, taken: takenInShare })}
         row=${(each: Share, text: string) => html`<${ShareRow} share=${each} text=${text} />`}
         empty=${

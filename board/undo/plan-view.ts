@@ -85,7 +85,7 @@ function FileRow({ file, isAsked }: { file: PlannedFile; isAsked: boolean }): VN
   if (hunks === undefined || hunks.length === 0) return html`<div class="planned">${head}</div>`
   return html`<details>
     <summary class="planned">${head}</summary>
-    <${DiffView} hunks=${hunks} isSplit=${false} />
+    <${DiffView} hunks=${hunks} isSplit=${false} of=${path} />
   </details>`
 }
 

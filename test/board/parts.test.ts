@@ -3,15 +3,21 @@ import t from 'tap'
 import { measure, readMetrics } from '../../board/measures.ts'
 import {
   applyWaits,
+  foldLines,
   listAgents,
+  markMerged,
   matcherOf,
+  partsOf,
+  putUnder,
   shorten,
   toHappening,
+  type Happening,
   type Holder,
   type LockedFile,
   type TreeEvent,
   type Waiter
 } from '../../board/model.ts'
+import { formatAddress, parseAddress } from '../../board/address.ts'
 import { fitPaths } from '../../board/fit-paths.ts'
 import { middleOf, shortNames } from '../../board/names.ts'
 import { layOut } from '../../board/treemap.ts'
@@ -140,7 +146,7 @@ t.test('events become lines of the timeline', async (t) => {
   t.equal(kindOf({ ...change, previous_hash: 'g' }), 'changed')
   t.equal(kindOf({ ...change, hash: null }), 'deleted')
   t.equal(kindOf({ ...change, renamed_from: '/r/e' }), 'renamed')
-  t.equal(kindOf({ ...change, type: 'contention', merged: true }), 'merged')
+  t.equal(kindOf({ ...change, type: 'contention', merged: true }), undefined, 'the line of the change says it')
   t.equal(kindOf({ ...change, type: 'contention', merged: false }), 'contention')
   t.equal(kindOf({ ...change, type: 'lock_released' }), undefined)
   t.match(toHappening({ ...change, type: 'file_changed', bulk: true, count: 700 } as unknown as TreeEvent), {
@@ -235,6 +241,79 @@ t.test('what is remembered of agents and files is bounded, the latest of it', as
     ['/r/new'],
     'a day at most'
   )
+})
+
+t.test(
+  'a merge is marked, a late change stands under what it met, and changes of several files are one line',
+  async (t) => {
+    const line = (key: string, more: Partial<Happening> = {}): Happening => ({
+      key,
+      kind: 'changed',
+      path: '/r/f',
+      agent: 'ann',
+      at: Date.parse(at),
+      what: 'update',
+      hash: key,
+      ...more
+    })
+    const timeline = [line('a'), line('b', { previousHash: 'a' }), line('c', { previousHash: 'b' })]
+    const event = {
+      type: 'contention',
+      merged: true,
+      path: '/r/f',
+      agent_id: 'ann',
+      expected_hash: 'z',
+      current_hash: 'a'
+    }
+    t.ok(markMerged(timeline, event as TreeEvent))
+    t.strictSame(
+      timeline.map(({ kind, expectedHash }) => [kind, expectedHash]),
+      [
+        ['changed', undefined],
+        ['merged', 'z'],
+        ['changed', undefined]
+      ]
+    )
+    t.notOk(markMerged(timeline, { ...event, agent_id: 'bob' } as TreeEvent), 'of another')
+
+    const late = (key: string, hash: string) => line(key, { kind: 'contention', hash })
+    const placed = putUnder([late('5', 'b'), line('c'), late('4', 'b'), late('3', 'x'), line('b'), line('a')])
+    t.strictSame(
+      placed.map(({ key, isUnder }) => [key, isUnder]),
+      [
+        ['c', undefined],
+        ['3', undefined],
+        ['b', undefined],
+        ['5', true],
+        ['4', true],
+        ['a', undefined]
+      ]
+    )
+
+    const part = (key: string, more = {}) => line(key, { operation: 'async_undo', changeSet: 'undo-1', ...more })
+    const folded = foldLines([part('3'), part('2'), part('1'), part('0', { changeSet: 'undo-0' }), line('a')])
+    t.strictSame(
+      folded.map(({ key, what, files = [] }) => [key, what, files.map((file) => file.key)]),
+      [
+        ['all 1', 'undo: 3 files', ['3', '2', '1']],
+        ['0', 'update', []],
+        ['a', 'update', []]
+      ]
+    )
+    t.strictSame(partsOf('2026-11-22T10:00:00.000Z /r/a file.ts 12345678'), { at, path: '/r/a file.ts' })
+    t.equal(partsOf('some-event-12'), undefined)
+  }
+)
+
+t.test('an address holds what is shown', async (t) => {
+  const query = { agent: 'claude-code/7f3a', path: 'src/**/a&b=c?.ts', kind: '' }
+  const address = formatAddress('changes', query)
+  t.strictSame(parseAddress(address, ['now', 'changes']), {
+    view: 'changes',
+    query: { agent: query.agent, path: query.path }
+  })
+  t.strictSame(parseAddress('', ['now', 'changes']), { view: 'now', query: {} })
+  t.equal(formatAddress('now', {}), '#now')
 })
 
 t.test('names of sessions are shortened as far as they stay apart', async (t) => {

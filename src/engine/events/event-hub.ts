@@ -9,8 +9,8 @@ import { logNumberOf, type EventListener, type EventFilter, type Recalled, type 
 /** An event before it has its place in the stream. */
 export type NewEvent = Event extends infer One ? (One extends Event ? Omit<One, 'id' | 'at'> : never) : never
 
-/** @param number of the change in the log, if it is one */
-export type Publish = (event: NewEvent, number?: number) => void
+/** @param change its number and time in the log, if it is one */
+export type Publish = (event: NewEvent, change?: { readonly seq: number; readonly at: number }) => void
 
 /** Publishes events to the hub while it has followers. @returns ends it */
 export type EventSource = (publish: Publish) => () => void
@@ -94,8 +94,8 @@ export function createEvents(options: EventsOptions = {}) {
     return `${series}-${count}-${number}`
   }
 
-  function publish(event: NewEvent, number?: number): void {
-    if (isActive) pass({ ...event, id: nextId(number), at: timestamp(now()) })
+  function publish(event: NewEvent, change?: Parameters<Publish>[1]): void {
+    if (isActive) pass({ ...event, id: nextId(change?.seq), at: timestamp(change?.at ?? now()) })
   }
 
   /** An event that already has its id: another process made it. */

@@ -9,7 +9,7 @@ import { loggedId, type FileEvent, type Recalled } from './tree-event.ts'
 /** Skips changes that are part of very many: they are reported together elsewhere. @returns ends it */
 export function followHistory(history: History, publish: Publish): () => void {
   return history.onEntry(({ isBulk, steps }) => {
-    if (!isBulk) for (const step of steps) publish(toFileChanged(step), step.seq)
+    if (!isBulk) for (const step of steps) publish(toFileChanged(step), step)
   })
 }
 
