@@ -25,7 +25,8 @@ export function AgentRow({ agent, text, now }: { agent: Agent; text: string; now
 const counted = (count: number, what: string): string => (count === 0 ? '' : `${count} ${what}`)
 
 /** What else is in the line with the path, in pixels. */
-export const takenInAgent = ({ operation }: Agent): number => 7 * operation.length + 92
+export const takenInAgent = ({ operation, holds, waits }: Agent): number =>
+  7.5 * (operation.length + counted(holds.length, 'held').length + (waits.length > 0 ? 'waits, '.length : 0)) + 16
 export const takenInFile = ({ pending_requests }: LockedFile): number => (pending_requests.length > 0 ? 84 : 0)
 
 export function FileRow(props: {
