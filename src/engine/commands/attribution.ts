@@ -9,6 +9,8 @@ export interface Suspects {
   readonly commands: ReadonlySet<OpenCommand>
   /** Another program has written to it, or may have. */
   readonly hasOthers: boolean
+  /** True if the system has noticed that the file is gone, and these are those who were at work then. */
+  readonly sawEnd?: boolean
 }
 
 export interface Verdict {

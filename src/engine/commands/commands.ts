@@ -11,7 +11,7 @@ import { examine } from '../watcher/examine.ts'
 import { decide, toAuthor, type Suspects, type Verdict } from './attribution.ts'
 import { toSteps, type FoundChange } from './found-change.ts'
 import { lookAt } from './look.ts'
-import { graceMs, isOpen, type CommandStart, type OpenCommand } from './open-command.ts'
+import { isOpen, type CommandStart, type OpenCommand } from './open-command.ts'
 import { createSuspects } from './suspects.ts'
 import { findUnused, lookAround, type UnusedParts } from './unused-files.ts'
 
@@ -27,6 +27,8 @@ export const maxHeldMs = 10_000
 export const maxOpenMs = 600_000
 /** Open at the same time; beyond it the oldest counts as ended. */
 const maxOpen = 1000
+/** Remembered beside those that are open. */
+const maxEnded = 1000
 /** Looked at before a command begins. */
 const maxNoted = 50
 
@@ -39,7 +41,7 @@ interface Held {
 
 export function createCommands(parts: CommandParts) {
   const { history, treeChanges, log } = parts
-  /** Open, or ended so lately that changes of theirs may not be noticed yet. */
+  /** Open, or ended while one was open that still is, or so lately that changes of theirs may not be noticed yet. */
   const commands = new Set<OpenCommand>()
   const suspects = createSuspects(commands, parts.history)
   const held = new Map<string, Held>()
@@ -182,7 +184,16 @@ export function createCommands(parts: CommandParts) {
     } catch (error) {
       log.error({ err: error }, 'what a command has changed could not be recorded')
     }
-    setTimeout(() => commands.delete(command), graceMs).unref()
+    setTimeout(forgetEnded, maxHeldMs).unref()
+  }
+
+  /** One that has ended may have made what a longer one finds at its own end. */
+  function forgetEnded(): void {
+    const firstOpen = Math.min(...[...commands].filter(isOpen).map(({ startedAt }) => startedAt))
+    const ended = [...commands].filter((one) => !isOpen(one))
+    const before = Math.min(firstOpen, Date.now() - maxHeldMs)
+    for (const [index, one] of ended.entries())
+      if (one.endedAt! <= before || index < ended.length - maxEnded) commands.delete(one)
   }
 
   async function settle(command: OpenCommand): Promise<void> {
@@ -202,7 +213,7 @@ export function createCommands(parts: CommandParts) {
   function toFound(change: FoundChange, command: OpenCommand): Found[] {
     // While it was read, an operation may have begun to use it.
     if (history.last(change.path) !== undefined) return []
-    const verdict = decide(change.path, suspects.byTime(change.path, change.now))
+    const verdict = decide(change.path, suspects.byTime(change.path, change.now, command.startedAt))
     const isOthers = verdict?.commands.includes(command) === false && verdict.commands.every(isAwaited)
     return verdict === undefined || isOthers ? [] : [{ change, verdict }]
   }

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { orUndefined } from '../../support/attempt.ts'
 import { isSameIdentity } from '../files/identity.ts'
 import type { History, Now } from '../versions/history.ts'
+import { isSomethingThere } from '../versions/version.ts'
 import type { Suspects } from './attribution.ts'
 import { graceMs, isOpen, type OpenCommand } from './open-command.ts'
 
@@ -26,14 +27,19 @@ export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick
     return { commands: new Set([...open, ...late]), hasOthers: open.length === 0 }
   }
 
-  /** Who may have made what is there, by the time of its last change. */
-  function suspectsOf(path: string, there: Now): Suspects {
-    if (there.kind !== 'file') {
-      const { commands: now, hasOthers } = suspectsNow()
-      const unsettled = [...commands].filter(({ isUnsettled }) => isUnsettled)
-      return { commands: new Set([...now, ...unsettled]), hasOthers: hasOthers && unsettled.length === 0 }
-    }
-    return suspectsAt(path, there.identity.ctimeNs)
+  /** Who may have made what is there, by the time of its last change; of what is gone, all who were at work since. */
+  function suspectsOf(path: string, there: Now, since = lastKnown(path)): Suspects {
+    if (there.kind === 'file') return suspectsAt(path, there.identity.ctimeNs)
+    const { commands: now, hasOthers } = suspectsNow()
+    const before = [...commands].filter(({ endedAt = Infinity, isUnsettled }) => isUnsettled || endedAt >= since)
+    const all = new Set([...now, ...before])
+    return { commands: all, hasOthers: hasOthers && ![...all].some(({ isUnsettled }) => isUnsettled) }
+  }
+
+  /** Milliseconds since the epoch: when the file was certainly there. */
+  function lastKnown(path: string): number {
+    const last = history.last(path)
+    return last === undefined || !isSomethingThere(last) ? Infinity : (last.changedAt ?? last.at)
   }
 
   function suspectsAt(path: string, changedNs: bigint): Suspects {
@@ -51,14 +57,14 @@ export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick
   }
 
   return {
-    /** Who may have made what is there, by the time of its last change alone. */
+    /** @param since when it was there, if it is gone now; milliseconds since the epoch. Default: the time of its last version */
     byTime: suspectsOf,
     /** The same, and who was open when the system noticed a change: a notice that comes late knows only of commands that go on. */
     all(path: string, there: Now): Suspects {
       const noticed = touched.get(path)
-      const byTime = suspectsOf(path, there)
-      if (noticed === undefined) return byTime
-      return { commands: new Set([...noticed.commands, ...byTime.commands]), hasOthers: noticed.hasOthers }
+      if (noticed === undefined) return suspectsOf(path, there)
+      const { commands: byTime } = suspectsOf(path, there, noticed.sawEnd === true ? Infinity : undefined)
+      return { ...noticed, commands: new Set([...noticed.commands, ...byTime]) }
     },
     /** The system has noticed something at a file in use. */
     touch(path: string): void {
@@ -75,7 +81,8 @@ export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick
       const known = touched.get(path)
       touched.set(path, {
         commands: new Set([...(known?.commands ?? []), ...more.commands]),
-        hasOthers: known?.hasOthers === true || more.hasOthers
+        hasOthers: known?.hasOthers === true || more.hasOthers,
+        sawEnd: known?.sawEnd === true || stat === undefined
       })
     },
     noticed: (path: string): Suspects | undefined => touched.get(path),
