@@ -48,7 +48,7 @@ export async function judge({ writes }: Campaign, root: string, app: FastifyInst
     const is = outcomeOf(write, found)
     counts[is] += 1
     if (is === 'oneOf') verdicts.uncertain[write.kind] = (verdicts.uncertain[write.kind] ?? 0) + 1
-    if (is !== 'right')
+    if (is === 'wrong' || is === 'missing' || (is === 'oneOf' && counts === verdicts.alone))
       verdicts.faults.push(
         `${is}: ${write.kind} of ${write.mark} at ${write.path}: ${JSON.stringify(found?.version)} of ${steps.get(path)?.length}`
       )
