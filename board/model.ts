@@ -156,7 +156,8 @@ export function foldLines(lines: readonly Happening[]): Happening[] {
       const files = [...(last.files ?? [last]), line]
       const what = `${line.operation?.replace(/^async_/, '')}: ${files.length} files`
       // Named after its first file: later ones may still come.
-      folded[folded.length - 1] = { ...line, key: `all ${line.key}`, path: '', files, what }
+      const { hash: _hash, previousHash: _previous, ...shared } = line
+      folded[folded.length - 1] = { ...shared, key: `all ${line.key}`, path: '', files, what }
     }
   }
   return folded

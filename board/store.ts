@@ -53,6 +53,8 @@ const isLong = (files: readonly LockedFile[]): boolean => files.length > partSiz
 export function createStore() {
   const listeners = new Set<Listener>()
   let timeline: Happening[] = []
+  /** Of its lines. */
+  let keys = new Set<string>()
   let state: State = {
     connection: 'connecting',
     connectionMessage: '',
@@ -96,6 +98,13 @@ export function createStore() {
     for (const listener of listeners) listener()
   }
 
+  /** A change may be told of by an event and by the history. */
+  function add(line: Happening): void {
+    if (keys.has(line.key)) return
+    keys.add(line.key)
+    timeline.push(line)
+  }
+
   function take(events: readonly TreeEvent[]): void {
     const before = timeline.length
     let [missed, hasMerged] = [state.missed, false]
@@ -105,10 +114,13 @@ export function createStore() {
         void loadHistory()
       }
       const line = toHappening(event)
-      if (line !== undefined) timeline.push(line)
+      if (line !== undefined) add(line)
       else if (markMerged(timeline, event)) hasMerged = true
     }
-    if (timeline.length > maxLines) timeline = timeline.slice(-maxLines / 2)
+    if (timeline.length > maxLines) {
+      timeline = timeline.slice(-maxLines / 2)
+      keys = new Set(timeline.map(({ key }) => key))
+    }
     const hasGrown = timeline.length !== before || hasMerged
     set({
       events: state.events + events.length,
@@ -132,7 +144,6 @@ export function createStore() {
   async function loadHistory(): Promise<void> {
     const absolute = (path: string) =>
       path.startsWith('/') || state.roots.length === 0 ? path : `${state.roots[0]}/${path}`
-    const known = new Set(timeline.map(({ key }) => key))
     const found: Happening[] = []
     let cursor: string | undefined
     for (let page = 0; page < firstPages; page += 1) {
@@ -140,12 +151,13 @@ export function createStore() {
       const answer = await call<{ versions: HistoryVersion[]; next_cursor?: string }>('async_history', input)
       for (const version of answer.versions) {
         const line = fromHistory(version, absolute)
-        if (line !== undefined && !known.has(line.key)) found.push(line)
+        if (line !== undefined) found.push(line)
       }
       cursor = answer.next_cursor
       if (cursor === undefined) break
     }
-    timeline = [...found, ...timeline].sort((a, b) => a.at - b.at)
+    for (const line of found.toReversed()) add(line)
+    timeline.sort((a, b) => a.at - b.at)
     set({ timeline, revision: state.revision + 1, missed: false })
   }
 

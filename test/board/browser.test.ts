@@ -126,7 +126,7 @@ t.test(
     await page.getByLabel('Change set').fill('in numbers')
     await line.click()
     await detail.getByRole('button', { name: 'Show all of it' }).click()
-    t.equal(await page.getByLabel('Path').inputValue(), '')
+    await until(async () => (await page.getByLabel('Path').inputValue()) === '')
     t.equal(await page.getByLabel('Change set').inputValue(), 'All in numbers')
     t.equal(await line.count(), 1, 'neither the contention nor the leases')
     const difference = page.getByRole('region', { name: 'Difference' })

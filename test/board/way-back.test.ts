@@ -105,7 +105,7 @@ inFull(
     await until(() => tree.read('src/shared.ts') === text({ eight: 'EIGHT' }))
     await page.getByRole('button', { name: 'Close' }).click()
 
-    await page.locator('#timeline .row', { hasText: 'letters.ts' }).first().click()
+    await page.locator('#timeline .row', { hasText: 'undo: 2 files' }).click()
     await detail.getByRole('button', { name: 'Redo…' }).click()
     const redo = await openDialog(page, 'Redo what was taken back?')
     await redo.getByRole('button', { name: 'Redo 2 changes' }).click()
