@@ -7,6 +7,7 @@ import { parseArguments, type Options, type Wanted } from './options.ts'
 import { board } from './subjects/board.ts'
 import { bounds } from './subjects/bounds.ts'
 import { clients } from './subjects/clients.ts'
+import { commit } from './subjects/commit.ts'
 import { contentionSize } from './subjects/contention-size.ts'
 import { fileEditing } from './subjects/file-editing.ts'
 import { measureForms } from './subjects/forms.ts'
@@ -52,6 +53,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   metrics,
   replay,
   isolated,
+  commit,
   land,
   persistence,
   transactions,
