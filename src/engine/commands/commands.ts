@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { orUndefined } from '../../support/attempt.ts'
 import type { Logger } from '../../support/logger.ts'
 import { createSlices } from '../../support/slices.ts'
-import { isSameIdentity } from '../files/identity.ts'
 import type { Now } from '../versions/history.ts'
+import { isStillThere } from '../versions/observed-version.ts'
 import type { Author } from '../versions/version.ts'
 import { examine } from '../watcher/examine.ts'
 import { decide, toAuthor, type Suspects, type Verdict } from './attribution.ts'
@@ -285,8 +285,7 @@ interface Found {
 }
 
 function isStill(path: string, now: Now): boolean {
-  const stat = orUndefined(() => lstatSync(path, { bigint: true }))
-  return now.kind === 'file' ? stat !== undefined && isSameIdentity(stat, now.identity) : stat === undefined
+  return now.kind === 'file' ? isStillThere(path, now) : orUndefined(() => lstatSync(path)) === undefined
 }
 
 function isSameCall(one: CommandStart, other: CommandStart): boolean {

@@ -56,7 +56,7 @@ function whileLatest(path: string, history: History): () => boolean {
 }
 
 /** Whether this very version is at its path right now, according to stat. */
-function isStillThere(path: string, { identity }: FileVersion): boolean {
+export function isStillThere(path: string, { identity }: Pick<FileVersion, 'identity'>): boolean {
   try {
     return isSameIdentity(lstatSync(path, { bigint: true }), identity)
   } catch {
