@@ -132,7 +132,7 @@ function startCrew(owner: Owner, tasks: readonly ContenderTask[]): Crew {
       child.on('message', (message: ContenderMessage) => {
         if (message === expected) resolve(message)
       })
-      child.once('exit', (code, signal) => reject(new Error(`${tasks[0]?.id} ended early with ${signal ?? code}`)))
+      child.once('close', (code, signal) => reject(new Error(`${tasks[0]?.id} ended early with ${signal ?? code}`)))
     })
   }
 }

@@ -95,7 +95,7 @@ function startClient(owner: Owner, task: WorkerTask): Client {
       child.on('message', (message: WorkerMessage) => {
         if (message.type === type) resolve(message as Extract<WorkerMessage, { type: Type }>)
       })
-      child.once('exit', (code, signal) => reject(new Error(`client ${task.id} ended early with ${signal ?? code}`)))
+      child.once('close', (code, signal) => reject(new Error(`client ${task.id} ended early with ${signal ?? code}`)))
     })
   const [ready, done] = [reply('ready'), reply('done')]
   // Whoever does not wait for one of the two yet learns of a failure by the other.
