@@ -1,6 +1,7 @@
 // The page at /board: its frame, its four views, and what connects them.
 import { render, type VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { AttentionView } from './attention/attention-view.ts'
 import { BurnsView } from './burns-view.ts'
 import { formatAddress, type Address } from './address.ts'
 import { go, useAddress } from './use-address.ts'
@@ -50,6 +51,7 @@ function App(): VNode {
       <${Figures} state=${state} />
       <${ConnectionSign} state=${state} />
     </header>
+    ${state.isLoaded && !isShut && html`<${AttentionView} state=${state} store=${store} onUndo=${onUndo} />`}
     <main>
       ${
         isShut

@@ -6,9 +6,10 @@ import { routes } from '../schemas/routes.ts'
 export default fp(
   async (app) => {
     const typed = app.withTypeProvider<TypeBoxTypeProvider>()
-    typed.get('/activity', { schema: routes['/activity'] }, ({ query: { minutes, limit } }) =>
-      app.tree.ask({ type: 'list_activity', minutes, limit })
-    )
+    typed.get('/activity', { schema: routes['/activity'] }, async ({ query: { minutes, limit } }) => ({
+      ...(await app.tree.ask({ type: 'list_activity', minutes, limit })),
+      long_wait_seconds: app.settings.current.locks.long_wait_seconds
+    }))
   },
-  { name: 'activity', dependencies: ['authority', 'errors', 'access'] }
+  { name: 'activity', dependencies: ['settings', 'authority', 'errors', 'access'] }
 )

@@ -68,8 +68,12 @@ export const Activity = Type.Object(
       ),
       { description: 'The last of them, the latest first.' }
     ),
+    long_wait_seconds: Type.Number({ minimum: 0, description: 'The setting locks.long_wait_seconds.' }),
     timestamp: Timestamp
   },
   { title: 'Activity', description: 'Who was there lately, and where agents met.' }
 )
 export type Activity = Static<typeof Activity>
+
+/** What the process knows that serves the tree; the rest is of the process that was asked. */
+export type TreeActivity = Omit<Activity, 'long_wait_seconds'>

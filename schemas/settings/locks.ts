@@ -60,6 +60,13 @@ export const locks = Type.Object(
       default: 60,
       description: 'How long the places of a lock_wait that was cut short are kept for its ticket; 0 gives no tickets.'
     }),
+    long_wait_seconds: Type.Number({
+      ...live,
+      minimum: 0.05,
+      default: 60,
+      description:
+        'A wait for a file that takes longer needs attention, as the board says at its top; likewise a holder that has not called for twice as long while another waits.'
+    }),
     release_on_disconnect: Type.Boolean({
       default: true,
       description:

@@ -33,7 +33,7 @@ const views: readonly (readonly [string, (page: Page) => Promise<unknown>])[] = 
         .locator('#files .row')
         .first()
         .click()
-        .then(() => page.getByText('Held by').waitFor())
+        .then(() => page.getByRole('heading', { name: 'Held by' }).waitFor())
   ],
   [
     'Changes',
@@ -306,6 +306,7 @@ inFull(
       const page = await openPage(t, browser, options)
       await page.goto(`${url}/board`)
       await page.locator('#files .row').first().waitFor()
+      await page.getByRole('region', { name: 'Needs attention' }).waitFor()
       // What happens while the page is open is in its timeline, too: those who came too late.
       await meet()
       for (const [view, ready] of views) {

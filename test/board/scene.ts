@@ -49,7 +49,7 @@ export async function playScene(t: Owner): Promise<TestServer & { meet: () => Pr
     'storefront/src/db/pool.ts': 'export const pool = []\n',
     'storefront/docs/guide.md': guideText
   })
-  const server = await startServer(t, tree.path('storefront'))
+  const server = await startServer(t, tree.path('storefront'), { locks: { long_wait_seconds: 1 } })
   const names = ['ada', 'brook', 'cleo', 'dev', 'elm', 'finn'] as const
   const agents = Object.fromEntries(
     await Promise.all(names.map(async (name) => [name, await connect(t, 'rest', server.url, name)] as const))

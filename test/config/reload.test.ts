@@ -188,6 +188,13 @@ const live: Readonly<Record<string, LiveCase>> = {
     changed: 'error',
     look: async ({ ann }) => (await ann.call('lock_status', { filepaths: ['f', 'g'] }))['status']
   },
+  'locks.long_wait_seconds': {
+    value: 5,
+    byDefault: 60,
+    changed: 5,
+    look: async ({ program }) =>
+      ((await (await fetch(`${program.url}/activity`)).json()) as Answer)['long_wait_seconds']
+  },
   'locks.lease_ttl_seconds': {
     value: 1000,
     byDefault: 300,

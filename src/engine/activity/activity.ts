@@ -1,5 +1,5 @@
 // Who called lately, and at which files agents met: bounded, in memory alone, without any content.
-import type { Activity } from '../../../schemas/activity.ts'
+import type { TreeActivity } from '../../../schemas/activity.ts'
 import { timestamp } from '../../support/timestamp.ts'
 import { shortened } from '../../support/cut-text.ts'
 
@@ -23,7 +23,7 @@ interface Meeting {
   waitedMs: number
 }
 
-type CircleStep = Activity['refused_circles'][number]['waits'][number]
+type CircleStep = TreeActivity['refused_circles'][number]['waits'][number]
 
 export type ActivityLog = ReturnType<typeof createActivityLog>
 
@@ -73,7 +73,7 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
     for (const [agentId] of oldestFirst.slice(0, Math.ceil(maxAgents / 4))) agents.delete(agentId)
   }
 
-  function listAgents(limit: number): Activity['agents'] {
+  function listAgents(limit: number): TreeActivity['agents'] {
     const latestFirst = [...agents].sort(([, one], [, other]) => other.at - one.at)
     return latestFirst.slice(0, limit).map(([agent_id, { at, operation, path }]) => ({
       agent_id,
@@ -83,7 +83,7 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
     }))
   }
 
-  function listFiles(spanMinutes: number, limit: number): Pick<Activity, 'files' | 'strip_seconds'> {
+  function listFiles(spanMinutes: number, limit: number): Pick<TreeActivity, 'files' | 'strip_seconds'> {
     const present = Math.floor(now() / minuteMs)
     const perSlice = Math.max(1, Math.ceil(spanMinutes / stripSlices))
     const slices = Math.ceil(spanMinutes / perSlice)
@@ -143,7 +143,7 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
     refusedCircle(waits: readonly CircleStep[]): void {
       circles = [{ at: now(), waits }, ...circles].slice(0, maxCircles)
     },
-    list(spanMinutes: number, limit: number): Activity {
+    list(spanMinutes: number, limit: number): TreeActivity {
       return {
         agents: listAgents(limit),
         ...listFiles(spanMinutes, limit),

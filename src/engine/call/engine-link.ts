@@ -1,5 +1,5 @@
 // What transports and relays need from the engine of a tree, in this process or another.
-import type { Activity } from '../../../schemas/activity.ts'
+import type { TreeActivity } from '../../../schemas/activity.ts'
 import type { LockList, LockListQuery } from '../../../schemas/lock-list.ts'
 import type { CarryCall } from './context.ts'
 import type { EventListener, Recalled } from '../events/tree-event.ts'
@@ -13,7 +13,7 @@ export interface Questions {
   /** `minutes`: how far back; `limit`: of agents and of files. */
   readonly list_activity: {
     readonly asked: { readonly minutes: number; readonly limit: number }
-    readonly answer: Activity
+    readonly answer: TreeActivity
   }
   /** Files whose versions are known, by path; `after`: the last file of the page before. */
   readonly list_files: {

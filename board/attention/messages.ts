@@ -1,0 +1,22 @@
+// Texts to be pasted into the session of an agent: what has happened, and which call helps. Pure.
+import type { Activity, Holder } from '../model.ts'
+
+type Circle = Activity['refused_circles'][number]['waits']
+
+export function holderMessage(path: string, { acquired_at, note }: Holder, waiters: readonly string[]): string {
+  const what = note === undefined ? '' : ` (${note})`
+  return `You have held ${path}${what} since ${acquired_at}, and ${listed(waiters)} ${waiters.length === 1 ? 'waits' : 'wait'} for it. Finish your change and call lock_release with filepaths ${JSON.stringify([path])}; if you still need it, call lock_renew.`
+}
+
+export function circleMessage(waits: Circle, short: (path: string) => string): string {
+  const [refused] = waits
+  const circle = waits.map(({ agent_id, waits_for }) => `${agent_id} waits for ${short(waits_for)}`).join(', ')
+  return `Your request for ${short(refused?.waits_for ?? '')} was refused (DEADLOCK), since nobody in this circle could have gone on: ${circle}. Call lock_release_all, then ask for all the files that you need in one call of lock_wait.`
+}
+
+const maxListed = 3
+
+function listed(names: readonly string[]): string {
+  const more = names.length - maxListed
+  return more > 0 ? `${names.slice(0, maxListed).join(', ')} and ${more} more` : names.join(', ')
+}

@@ -1,0 +1,141 @@
+// What needs an operator stands at the top of the board as long as its cause lasts, with the buttons that help.
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { findConcerns, type Known } from '../../board/attention/concerns.ts'
+import type { Activity, Holder, LockedFile, Waiter } from '../../board/model.ts'
+import { noBrowser as skip, openPage, startBrowser } from '../fixtures/browser.ts'
+import { connect } from '../fixtures/clients.ts'
+import { startServer } from '../fixtures/server.ts'
+import { makeTree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
+
+const start = Date.parse('2026-11-26T10:00:00.000Z')
+const at = (seconds: number): string => new Date(start + seconds * 1000).toISOString()
+const holder = (agent_id: string, seconds = 0): Holder => {
+  return { type: 'lease', mode: 'exclusive', agent_id, acquired_at: at(seconds), expires_at: at(3600) }
+}
+const waiter = (agent_id: string, seconds = 0): Waiter => {
+  return { type: 'lease', mode: 'exclusive', agent_id, queued_at: at(seconds), timeout_at: at(3600) }
+}
+const quiet: Activity = {
+  agents: [],
+  files: [],
+  strip_seconds: 60,
+  refused_circles: [],
+  long_wait_seconds: 60,
+  timestamp: at(0)
+}
+
+/** What is shown so many seconds after the start. */
+function shownAt(seconds: number, files: readonly LockedFile[], activity: Partial<Activity> = {}): string[] {
+  const known: Known = {
+    files,
+    activity: { ...quiet, ...activity },
+    now: start + seconds * 1000,
+    short: (path) => path
+  }
+  return findConcerns(known).map(({ title, words, since }) => {
+    const text = words.map((part) => (typeof part === 'string' ? part : 'agent' in part ? part.agent : part.path))
+    return `${(since - start) / 1000} ${title}: ${text.join('')}`
+  })
+}
+
+t.test('a wait needs attention after a minute, and a holder that has not called for two', async (t) => {
+  const file = { path: 'f', holders: [holder('ann')], pending_requests: [waiter('bob', 10)] }
+  const seen = (seconds: number) => ({
+    agents: [{ agent_id: 'ann', last_seen: at(seconds), operation: 'async_read' }]
+  })
+  t.strictSame(shownAt(69, [file]), [])
+  t.strictSame(shownAt(70, [file]), ['10 Long wait: bob waits for f, held by ann'])
+  t.strictSame(shownAt(149, [file], seen(30)), ['10 Long wait: bob waits for f, held by ann'])
+  const silent = '30 Silent holder: ann holds f and has not called, while bob waits'
+  t.strictSame(shownAt(150, [file], seen(30)), [silent], 'one line for one file')
+  const young = { ...file, pending_requests: [waiter('bob', 140)] }
+  t.strictSame(shownAt(150, [young], seen(30)), [silent], 'though the waiter has just come')
+  t.strictSame(shownAt(150, [{ ...file, pending_requests: [] }], seen(30)), [], 'nobody waits')
+  t.strictSame(shownAt(99, [file], { long_wait_seconds: 90 }), [], 'the setting counts')
+  const next = { path: 'g', holders: [holder('cy')], pending_requests: [waiter('ann', 20), waiter('dan', 30)] }
+  t.strictSame(
+    shownAt(300, [file, next], { agents: [{ agent_id: 'cy', last_seen: at(290), operation: 'async_read' }] }),
+    ['10 Long wait: bob waits for f, held by ann', '20 Long wait: ann and 1 other wait for g, held by cy'],
+    'a holder that waits itself is not silent; the longest first'
+  )
+})
+
+t.test('a refused circle needs attention as long as its other agents wait for the refused one', async (t) => {
+  const waits = [
+    { agent_id: 'ann', waits_for: 'g' },
+    { agent_id: 'bob', waits_for: 'f' }
+  ]
+  const refused = { refused_circles: [{ at: at(100), waits }] }
+  const file = { path: 'f', holders: [holder('ann', 90)], pending_requests: [waiter('bob', 95)] }
+  const text = '100 Deadlock broken: ann was refused, since it would have waited for ever: ann → g → bob → f → ann'
+  t.strictSame(shownAt(101, [], refused), [text], 'at first in any case')
+  t.strictSame(shownAt(161, [], refused), [], 'it has let go')
+  t.equal(shownAt(165, [file], refused).at(-1), text)
+  t.notOk(shownAt(165, [{ ...file, pending_requests: [waiter('bob', 110)] }], refused).includes(text), 'a new wait')
+  t.notOk(shownAt(701, [file], refused).includes(text), 'by now it is a long wait like any other')
+})
+
+const browser = skip === false ? await startBrowser(t) : undefined
+
+t.test('a silent holder and a broken deadlock are shown, said once, and ended from there', { skip }, async (t) => {
+  const tree = makeTree(t, { 'src/a.ts': 'a\n', 'src/b.ts': 'b\n' })
+  const { url } = await startServer(t, tree.root, { locks: { long_wait_seconds: 0.3 } })
+  const [ann, bob] = [await connect(t, 'rest', url, 'ann'), await connect(t, 'rest', url, 'bob')]
+  const page = await openPage(t, browser, { permissions: ['clipboard-read', 'clipboard-write'] })
+  await page.goto(`${url}/board#changes`)
+  await page.getByText('Nothing has changed').waitFor()
+  const attention = page.getByRole('region', { name: 'Needs attention' })
+  t.equal(await attention.count(), 0, 'nothing does')
+
+  await ann.call('lock_try', { filepaths: ['src/a.ts'], note: 'a longer change' })
+  const waiting = bob.call('lock_wait', { filepaths: ['src/a.ts'], timeout_seconds: 60 })
+  const row = attention.locator('li', { hasText: 'Silent holder' })
+  await row.waitFor()
+  t.match(await row.textContent(), /ann holds src\/a\.ts and has not called, while bob waits since \d\d:\d\d:\d\d, /)
+  const news = page.getByRole('status').filter({ hasText: 'Silent holder: ann holds src/a.ts' })
+  await news.waitFor({ state: 'attached' })
+  await countSaid(page)
+  const first = await row.textContent()
+  await until(async () => (await row.textContent()) !== first)
+  t.equal(await page.evaluate('globalThis.said_'), 0, 'the time goes on without a word')
+
+  await row.getByRole('button', { name: 'Copy a message for ann' }).click()
+  await row.getByText('copied').waitFor()
+  const message = String(await page.evaluate('navigator.clipboard.readText()'))
+  t.match(
+    message,
+    /^You have held src\/a\.ts \(a longer change\) since .*bob waits.*lock_release with filepaths \["src\/a\.ts"\]/
+  )
+
+  await row.getByRole('button', { name: 'Break the lease…' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Break the lease?' })
+  await dialog.getByLabel('Reason').fill('ann has gone home')
+  await dialog.getByRole('button', { name: 'Break the lease' }).click()
+  t.match(await waiting, { all_acquired: true })
+  await attention.waitFor({ state: 'detached' })
+
+  await ann.call('lock_try', { filepaths: ['src/b.ts'] })
+  const blocked = bob.call('lock_wait', { filepaths: ['src/b.ts'], timeout_seconds: 60 })
+  await until(async () => (await ann.call('async_status', { path: 'src/b.ts' }))['queue_depth'] === 1)
+  t.match(await ann.call('lock_wait', { filepaths: ['src/a.ts'] }), { error_code: 'DEADLOCK' })
+  const circle = attention.locator('li', { hasText: 'Deadlock broken' })
+  await circle.getByRole('button', { name: 'Copy a message for ann' }).click()
+  await circle.getByText('copied').waitFor()
+  t.match(
+    await page.evaluate('navigator.clipboard.readText()'),
+    /^Your request for src\/a\.ts was refused .*lock_release_all/
+  )
+  await ann.call('lock_release_all')
+  await blocked
+  await attention.waitFor({ state: 'detached' })
+})
+
+/** From now on: what a screen reader would say of it. */
+async function countSaid(page: Page): Promise<void> {
+  await page.evaluate(`
+    globalThis.said_ = 0
+    const region = [...document.querySelectorAll('[role=status]')].find((each) => each.textContent.includes('Silent holder'))
+    new MutationObserver(() => (globalThis.said_ += 1)).observe(region, { childList: true, characterData: true, subtree: true })`)
+}
