@@ -1,6 +1,8 @@
 // Where it burns: the files and folders at which agents met, and how the server does.
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { formatAddress } from './address.ts'
+import { Charts } from './charts.ts'
 import { HotTable } from './hot-table.ts'
 import { html } from './html.ts'
 import type { Meter } from './meter.ts'
@@ -10,10 +12,12 @@ import { Plot } from './plot.ts'
 import { curlOf, get } from './server.ts'
 import type { State } from './store.ts'
 import { Treemap } from './treemap-view.ts'
+import { go } from './use-address.ts'
 
+const hour = { minutes: 60, name: 'hour' }
 const spans = [
   { minutes: 15, name: '15 minutes' },
-  { minutes: 60, name: 'hour' },
+  hour,
   { minutes: 360, name: '6 hours' },
   { minutes: 1440, name: 'day' }
 ]
@@ -22,17 +26,21 @@ const refreshMs = 3000
 export function BurnsView({
   state,
   meter,
+  query,
   onHistory
 }: {
   state: State
   meter: Meter
+  /** How far back, and by what it is drawn. */
+  query: Readonly<Record<string, string>>
   onHistory: (filter: { path: string }) => void
 }): VNode {
-  const [minutes, setMinutes] = useState(60)
-  const activity = useActivity(minutes)
+  const { minutes, name } = spans.find((each) => String(each.minutes) === query['minutes']) ?? hour
+  const by = query['by'] === 'folder' ? 'folder' : 'agent'
+  const activity = useActivity(minutes, by)
+  const choose = (part: Readonly<Record<string, string>>) => go(formatAddress('burns', { ...query, ...part }), true)
   const short = shortenerOf(state.roots)
   const files = activity?.files ?? []
-  const name = spans.find((each) => each.minutes === minutes)?.name ?? ''
   return html`<div class="burns">
     <section class="panel" aria-labelledby="heat-title">
       <div class="filters">
@@ -41,12 +49,12 @@ export function BurnsView({
           >in the last
           <select
             value=${minutes}
-            onChange=${(event: Event) => setMinutes(Number((event.target as HTMLSelectElement).value))}
+            onChange=${(event: Event) => choose({ minutes: (event.target as HTMLSelectElement).value })}
           >
             ${spans.map(({ minutes, name }) => html`<option key=${minutes} value=${minutes}>${name}</option>`)}
           </select>
         </label>
-        <${CopyButton} text=${() => curlOf(`/activity?minutes=${minutes}`)}>Copy as curl<//>
+        <${CopyButton} text=${() => curlOf(`/activity?minutes=${minutes}&by=${by}`)}>Copy as curl<//>
       </div>
       ${
         files.length === 0
@@ -63,20 +71,40 @@ export function BurnsView({
               />`
       }
     </section>
-    <section class="panel" aria-labelledby="rates-title">
-      <h2 id="rates-title">How the server does</h2>
-      <${Plots} meter=${meter} />
-    </section>
+    <div class="burns-side">
+      <section class="panel" aria-labelledby="charts-title">
+        <div class="filters">
+          <h2 id="charts-title">What happened, in the last ${name}</h2>
+          ${(['agent', 'folder'] as const).map(
+            (each) =>
+              html`<button
+                key=${each}
+                type="button"
+                class="quiet"
+                aria-pressed=${each === by}
+                onClick=${() => choose({ by: each })}
+              >
+                By ${each}
+              </button>`
+          )}
+        </div>
+        <${Charts} activity=${activity} by=${by} />
+      </section>
+      <section class="panel" aria-labelledby="rates-title">
+        <h2 id="rates-title">How the server does</h2>
+        <${Plots} meter=${meter} />
+      </section>
+    </div>
   </div>`
 }
 
-function useActivity(minutes: number): Activity | undefined {
+function useActivity(minutes: number, by: string): Activity | undefined {
   const [activity, setActivity] = useState<Activity>()
   useEffect(() => {
     let isMeant = true
     const read = () => {
       if (document.hidden) return
-      get<Activity>(`/activity?minutes=${minutes}&limit=500`).then(
+      get<Activity>(`/activity?minutes=${minutes}&limit=500&by=${by}`).then(
         (found) => isMeant && setActivity(found),
         () => undefined
       )
@@ -87,7 +115,7 @@ function useActivity(minutes: number): Activity | undefined {
       isMeant = false
       clearInterval(timer)
     }
-  }, [minutes])
+  }, [minutes, by])
   return activity
 }
 

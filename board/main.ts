@@ -40,7 +40,7 @@ function App(): VNode {
       html`<${NowView} state=${state} store=${store} query=${query} onHistory=${onHistory} onUndo=${onUndo} />`,
     changes: () => html`<${ChangesView} state=${state} query=${query} onUndo=${onUndo} />`,
     land: () => html`<${LandView} name=${query['agent']} />`,
-    burns: () => html`<${BurnsView} state=${state} meter=${meter} onHistory=${onHistory} />`
+    burns: () => html`<${BurnsView} state=${state} meter=${meter} query=${query} onHistory=${onHistory} />`
   }
   const isShut = state.connection === 'refused'
   return html`<header>

@@ -6,8 +6,8 @@ import { routes } from '../schemas/routes.ts'
 export default fp(
   async (app) => {
     const typed = app.withTypeProvider<TypeBoxTypeProvider>()
-    typed.get('/activity', { schema: routes['/activity'] }, async ({ query: { minutes, limit } }) => ({
-      ...(await app.tree.ask({ type: 'list_activity', minutes, limit })),
+    typed.get('/activity', { schema: routes['/activity'] }, async ({ query }) => ({
+      ...(await app.tree.ask({ type: 'list_activity', ...query })),
       long_wait_seconds: app.settings.current.locks.long_wait_seconds
     }))
   },

@@ -10,10 +10,61 @@ export const ActivityQuery = inputObject({
     default: 60,
     description: 'How far back the files go where agents met; a day at most.'
   }),
-  limit: Type.Integer({ minimum: 0, maximum: 10_000, default: 1000, description: 'Agents, and files, listed at most.' })
+  limit: Type.Integer({
+    minimum: 0,
+    maximum: 10_000,
+    default: 1000,
+    description: 'Agents, and files, listed at most.'
+  }),
+  by: Type.Optional(
+    Type.String({
+      enum: ['agent', 'folder'],
+      description: 'Adds rates: how much happened when, by agent or by folder.'
+    })
+  )
 })
+export type ActivityQuery = Static<typeof ActivityQuery>
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
+
+const slices = (description: string) =>
+  Type.Array(count(description), { description: `${description} In slices of strip_seconds, the oldest first.` })
+
+const rates = {
+  changes: slices('Changes of files, by anyone.'),
+  contentions: slices('Changes that came too late.'),
+  merges: slices('Late changes that were merged.'),
+  waits: slices('Requests that had to wait, and wait no longer.')
+}
+
+export const Rates = Type.Object(
+  {
+    from: Timestamp,
+    to: Timestamp,
+    groups: Type.Array(
+      Type.Object(
+        {
+          name: Type.String({
+            description:
+              'The agent, "external" for changes made outside the server, empty for callers without a name; or the folder, relative to the root, empty for the root itself.'
+          }),
+          ...rates
+        },
+        { title: 'RateGroup', description: 'One agent, or one folder with all that is below it.' }
+      ),
+      { description: 'The busiest first; six at most.' }
+    ),
+    rest: Type.Optional(Type.Object(rates, { title: 'RateRest', description: 'All other agents, or folders.' })),
+    changes_known_since: Type.Optional(Timestamp),
+    meetings_known_since: Timestamp
+  },
+  {
+    title: 'Rates',
+    description:
+      'How much happened when: the first slice begins at from, and the last ends at to, with the present minute. Changes are read from the log, and may be incomplete before changes_known_since; contentions, merges and waits are counted since meetings_known_since.'
+  }
+)
+export type Rates = Static<typeof Rates>
 
 /** Answer of GET /activity. */
 export const Activity = Type.Object(
@@ -49,6 +100,7 @@ export const Activity = Type.Object(
       { description: 'The hottest first.' }
     ),
     strip_seconds: Type.Integer({ minimum: 1, description: 'Length of a slice.' }),
+    rates: Type.Optional(Rates),
     refused_circles: Type.Array(
       Type.Object(
         {

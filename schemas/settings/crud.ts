@@ -105,7 +105,7 @@ export const crud = Type.Object(
       maximum: 1000000,
       default: 20000,
       description:
-        'Files of each minute at which agents met, over all minutes of the last day, that GET /activity counts; the oldest minutes are dropped first.'
+        'Files of each minute at which agents met, for each agent and over all minutes of the last day, that GET /activity counts; the oldest minutes are dropped first.'
     }),
     receipt_seconds: Type.Number({
       minimum: 0,

@@ -46,7 +46,7 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
       connection,
       signal,
       progress,
-      onWaited: (path, ms) => activity.waited(path, ms)
+      onWaited: (path, ms) => activity.waited(path, agentId, ms)
     })
     if (place !== undefined && ticket === undefined && group.isWaiting) tickets.wait(place, group)
     if (onWait === undefined || !group.isWaiting) await waiting

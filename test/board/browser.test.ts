@@ -143,6 +143,22 @@ t.test(
     await restore.getByRole('button', { name: 'Restore' }).click()
     await until(() => tree.read('src/a.ts') === 'one\ntwo\nthree\n')
     await page.locator('.versions li', { hasText: 'board' }).waitFor()
+
+    await page.getByRole('link', { name: 'Where it burns' }).click()
+    const chart = (what: string) => page.getByRole('img', { name: what })
+    await chart('Changes by agent, from').waitFor()
+    t.match(await chart('Changes by agent').getAttribute('aria-label'), /: .*bob 1/)
+    t.match(await chart('Contentions by agent').getAttribute('aria-label'), /: ann 1$/)
+    t.match(await chart('Merges by agent').getAttribute('aria-label'), /: none$/)
+    await page.getByRole('button', { name: 'By folder' }).click()
+    await page.getByRole('combobox', { name: 'in the last' }).selectOption('15')
+    await chart('Waits by folder').waitFor()
+    t.match(page.url(), /#burns\?.*by=folder.*minutes=15|#burns\?.*minutes=15.*by=folder/)
+    await page.reload()
+    await chart('Changes by folder').waitFor()
+    const [, from = '', to = ''] =
+      /from (\S+) to (\S+):.* src\/ 2$/.exec((await chart('Changes by folder').getAttribute('aria-label')) ?? '') ?? []
+    t.ok(from !== '' && to !== '' && from !== to, 'what was before the page was loaded, and the whole axis')
   }
 )
 

@@ -141,4 +141,40 @@ t.test('GET /activity says who was there, where agents met, and what would have 
     2
   )
   t.match(activity['refused_circles'], [{ waits }])
+
+  await bob.call('async_write', { path: 'src/one/a', content: 'a\n', create_dirs: true })
+  await bob.call('async_rename', { old_path: 'src/one/a', new_path: 'src/two/a', create_dirs: true })
+  t.strictSame(
+    await ratesBy('agent'),
+    {
+      ann: { changes: 0, contentions: 1, merges: 0, waits: 0 },
+      bob: { changes: 3, contentions: 0, merges: 0, waits: 1 }
+    },
+    'a rename is one change'
+  )
+  t.strictSame(await ratesBy('folder'), {
+    '': { changes: 1, contentions: 1, merges: 0, waits: 1 },
+    'src/one': { changes: 1, contentions: 0, merges: 0, waits: 0 },
+    'src/two': { changes: 1, contentions: 0, merges: 0, waits: 0 }
+  })
+  for (const name of ['three', 'four', 'five', 'six', 'seven'])
+    await bob.call('async_write', { path: `src/${name}/a/a`, content: 'a\n', create_dirs: true })
+  t.match(await ratesBy('folder'), { '': { changes: 1 }, src: { changes: 7 } }, 'no deeper than can be told apart')
 })
+
+/** The counts of each group in the last 15 minutes, each in slices that fill just that time. */
+async function ratesBy(by: string): Promise<Answer> {
+  const { rates, strip_seconds } = (await (await fetch(`${url}/activity?minutes=15&by=${by}`)).json()) as Answer
+  t.equal(Date.parse(rates.to) - Date.parse(rates.from), 15 * 60_000)
+  const groups = rates.groups as Answer[]
+  const sum = (counts: number[]) => {
+    t.equal(counts.length * strip_seconds, 15 * 60)
+    return counts.reduce((all, count) => all + count, 0)
+  }
+  return Object.fromEntries(
+    groups.map(({ name, ...counts }) => [
+      name,
+      Object.fromEntries(Object.entries(counts).map(([kind, list]) => [kind, sum(list)]))
+    ])
+  )
+}

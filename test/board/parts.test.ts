@@ -225,17 +225,17 @@ t.test('what is remembered of agents and files is bounded, the latest of it', as
   t.ok((agents.find(({ agent_id }) => agent_id === 'agent-49')?.path?.length ?? 0) < 400)
   for (let index = 0; index < 50; index += 1) {
     now += 20_000
-    log.contended(`/r/${index}`, index % 2 === 0)
+    log.contended(`/r/${index}`, 'ann', index % 2 === 0)
   }
   const { files, strip_seconds } = log.list(60, 100)
   t.ok(files.length <= 10 && files.length >= 5, `${files.length} files`)
   t.ok(files.some(({ path }) => path === '/r/49'))
   t.equal(strip_seconds, 60)
   t.equal(log.list(60, 2).files.length, 2)
-  for (let index = 0; index < 100; index += 1) log.waited(`/r/${index}`, 5)
+  for (let index = 0; index < 100; index += 1) log.waited(`/r/${index}`, 'ann', 5)
   t.ok(log.list(60, 1000).files.length <= 10, 'within one minute, too')
   now += 25 * 3_600_000
-  log.contended('/r/new', false)
+  log.contended('/r/new', 'ann', false)
   t.strictSame(
     log.list(1440, 100).files.map(({ path }) => path),
     ['/r/new'],

@@ -6,7 +6,7 @@ import { shortened } from '../../support/cut-text.ts'
 export interface ActivityLimits {
   /** Agents that are remembered; those not seen for longest are forgotten first. */
   readonly maxAgents: number
-  /** Files are counted minute by minute: so many of these counts are kept, the latest. */
+  /** Files are counted by minute and agent: so many of these counts are kept, the latest. */
   readonly maxCounts: number
 }
 
@@ -16,7 +16,11 @@ interface Seen {
   path: unknown
 }
 
-interface Meeting {
+/** What happened at one file to one agent, in one minute. */
+export interface Meeting {
+  readonly path: string
+  /** Undefined for a caller without a name. */
+  readonly agentId: string | undefined
   contentions: number
   merges: number
   waits: number
@@ -27,7 +31,7 @@ type CircleStep = TreeActivity['refused_circles'][number]['waits'][number]
 
 export type ActivityLog = ReturnType<typeof createActivityLog>
 
-const minuteMs = 60_000
+export const minuteMs = 60_000
 const longestMinutes = 1440
 const maxCircles = 20
 const stripSlices = 60
@@ -35,26 +39,30 @@ const maxPathLength = 300
 
 export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now = Date.now) {
   const agents = new Map<string, Seen>()
-  /** By minute, the oldest first. */
+  /** By minute, the oldest first, then by path and agent. */
   const minutes = new Map<number, Map<string, Meeting>>()
   let counts = 0
+  /** What happened before is not all counted. */
+  let countedSince = now()
   let circles: { readonly at: number; readonly waits: readonly CircleStep[] }[] = []
 
-  function meetingAt(path: string): Meeting {
+  function meetingAt(path: string, agentId: string | undefined): Meeting {
     const minute = Math.floor(now() / minuteMs)
     let meetings = minutes.get(minute)
     if (meetings === undefined) minutes.set(minute, (meetings = new Map()))
-    let meeting = meetings.get(path)
+    const key = `${path}\0${agentId ?? ''}`
+    let meeting = meetings.get(key)
     if (meeting !== undefined) return meeting
-    meetings.set(path, (meeting = { contentions: 0, merges: 0, waits: 0, waitedMs: 0 }))
+    meetings.set(key, (meeting = { path, agentId, contentions: 0, merges: 0, waits: 0, waitedMs: 0 }))
     counts += 1
     forgetMinutes(minute)
     return meeting
   }
 
-  /** The present minute stays, and takes no more files than the limit. */
+  /** The present minute stays, and takes no more counts than the limit. */
   function forgetMinutes(present: number): void {
     for (const [minute, meetings] of minutes) {
+      if (counts > maxCounts) countedSince = Math.max(countedSince, (minute + 1) * minuteMs)
       if (minute === present) {
         if (counts <= maxCounts) return
         const [first] = meetings.keys()
@@ -84,21 +92,15 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
   }
 
   function listFiles(spanMinutes: number, limit: number): Pick<TreeActivity, 'files' | 'strip_seconds'> {
-    const present = Math.floor(now() / minuteMs)
-    const perSlice = Math.max(1, Math.ceil(spanMinutes / stripSlices))
-    const slices = Math.ceil(spanMinutes / perSlice)
-    const byPath = new Map<string, Meeting & { readonly strip: number[] }>()
+    const strip = stripOf(spanMinutes, now())
+    const byPath = new Map<string, Omit<Meeting, 'path' | 'agentId'> & { readonly strip: number[] }>()
     for (const [minute, meetings] of minutes) {
-      const slice = slices - 1 - Math.floor((present - minute) / perSlice)
-      // A clock that was set back: what is to come is not shown.
-      if (slice < 0 || slice >= slices) continue
-      for (const [path, meeting] of meetings) {
+      const slice = strip.sliceOf(minute * minuteMs)
+      if (slice === undefined) continue
+      for (const { path, ...meeting } of meetings.values()) {
         let sum = byPath.get(path)
         if (sum === undefined)
-          byPath.set(
-            path,
-            (sum = { contentions: 0, merges: 0, waits: 0, waitedMs: 0, strip: Array<number>(slices).fill(0) })
-          )
+          byPath.set(path, (sum = { contentions: 0, merges: 0, waits: 0, waitedMs: 0, strip: strip.empty() }))
         sum.contentions += meeting.contentions
         sum.merges += meeting.merges
         sum.waits += meeting.waits
@@ -113,7 +115,7 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
         ...sum,
         waited_seconds: Math.round(waitedMs) / 1000
       })),
-      strip_seconds: perSlice * 60
+      strip_seconds: strip.seconds
     }
   }
 
@@ -130,18 +132,27 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
       seen.operation = operation
       seen.path = keepPath(path)
     },
-    contended(path: string, merged: boolean): void {
-      const meeting = meetingAt(path)
+    contended(path: string, agentId: string | undefined, merged: boolean): void {
+      const meeting = meetingAt(path, agentId)
       if (merged) meeting.merges += 1
       else meeting.contentions += 1
     },
-    waited(path: string, ms: number): void {
-      const meeting = meetingAt(path)
+    waited(path: string, agentId: string | undefined, ms: number): void {
+      const meeting = meetingAt(path, agentId)
       meeting.waits += 1
       meeting.waitedMs += ms
     },
     refusedCircle(waits: readonly CircleStep[]): void {
       circles = [{ at: now(), waits }, ...circles].slice(0, maxCircles)
+    },
+    /** Milliseconds since the epoch; of what happened before, not all meetings are counted. */
+    get countedSince(): number {
+      return countedSince
+    },
+    /** Each with the time at which its minute begins. */
+    *meetings(): Generator<readonly [at: number, meeting: Meeting]> {
+      for (const [minute, meetings] of minutes)
+        for (const meeting of meetings.values()) yield [minute * minuteMs, meeting]
     },
     list(spanMinutes: number, limit: number): TreeActivity {
       return {
@@ -154,7 +165,26 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
   }
 }
 
-function heatOf({ contentions, merges, waits }: Meeting): number {
+/** The last so many minutes in at most sixty slices of whole minutes, the oldest first; the last one ends with the present minute. */
+export function stripOf(spanMinutes: number, now: number) {
+  const present = Math.floor(now / minuteMs)
+  const perSlice = Math.max(1, Math.ceil(spanMinutes / stripSlices))
+  const slices = Math.ceil(spanMinutes / perSlice)
+  return {
+    seconds: perSlice * 60,
+    /** Where it begins and ends, in milliseconds since the epoch. */
+    from: (present + 1 - slices * perSlice) * minuteMs,
+    to: (present + 1) * minuteMs,
+    empty: () => Array<number>(slices).fill(0),
+    /** Undefined for a time before it, and for one to come: the clock was set back. */
+    sliceOf(at: number): number | undefined {
+      const slice = slices - 1 - Math.floor((present - Math.floor(at / minuteMs)) / perSlice)
+      return slice < 0 || slice >= slices ? undefined : slice
+    }
+  }
+}
+
+function heatOf({ contentions, merges, waits }: Pick<Meeting, 'contentions' | 'merges' | 'waits'>): number {
   return contentions + merges + waits
 }
 

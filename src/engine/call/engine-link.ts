@@ -1,5 +1,5 @@
 // What transports and relays need from the engine of a tree, in this process or another.
-import type { TreeActivity } from '../../../schemas/activity.ts'
+import type { ActivityQuery, TreeActivity } from '../../../schemas/activity.ts'
 import type { LockList, LockListQuery } from '../../../schemas/lock-list.ts'
 import type { CarryCall } from './context.ts'
 import type { EventListener, Recalled } from '../events/tree-event.ts'
@@ -10,11 +10,7 @@ export interface Questions {
   /** Whether leases would end with the session or connection. */
   readonly holds_leases: { readonly asked: { readonly connection: string }; readonly answer: boolean }
   readonly list_locks: { readonly asked: LockListQuery; readonly answer: LockList }
-  /** `minutes`: how far back; `limit`: of agents and of files. */
-  readonly list_activity: {
-    readonly asked: { readonly minutes: number; readonly limit: number }
-    readonly answer: TreeActivity
-  }
+  readonly list_activity: { readonly asked: ActivityQuery; readonly answer: TreeActivity }
   /** Files whose versions are known, by path; `after`: the last file of the page before. */
   readonly list_files: {
     readonly asked: { readonly after: string | undefined; readonly limit: number }

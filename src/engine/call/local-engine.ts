@@ -2,6 +2,7 @@
 import type { Config } from '../../../schemas/config.ts'
 import { serverStopping } from '../../errors.ts'
 import { paceProgress } from '../../support/progress.ts'
+import { ratesOf } from '../activity/rates.ts'
 import { recallChanges } from '../events/file-events.ts'
 import { listLocks } from '../leases/lock-listing.ts'
 import { listTracked } from '../versions/tracked-files.ts'
@@ -48,7 +49,7 @@ export function createLocalEngine({
   progressMs,
   releaseOnDisconnect
 }: LocalEngineOptions): LocalEngine {
-  const { locks, tickets, commits, commands, history, events, activity, nativeTurns, log } = parts
+  const { locks, tickets, commits, commands, files, history, events, activity, nativeTurns, log } = parts
   const contextOf = createContexts(parts)
   const running = createRunningCalls()
   let isStopping = false
@@ -56,7 +57,12 @@ export function createLocalEngine({
   const answers: Answers = {
     holds_leases: ({ connection }) => releaseOnDisconnect && locks.leases.hasConnection(connection),
     list_locks: (query) => listLocks(locks, query),
-    list_activity: ({ minutes, limit }) => activity.list(minutes, limit),
+    async list_activity({ minutes, limit, by }) {
+      const listed = activity.list(minutes, limit)
+      if (by === undefined) return listed
+      await restoring
+      return { ...listed, rates: await ratesOf({ activity, history, files }, minutes, by) }
+    },
     async list_files({ after, limit }) {
       await restoring
       return listTracked(history, after, limit)

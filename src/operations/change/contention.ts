@@ -154,7 +154,7 @@ export function publishContention(
 ): void {
   if (merged) counts.mergesMade += 1
   else counts.contentions += 1
-  activity.contended(stale.canonicalPath, merged)
+  activity.contended(stale.canonicalPath, caller.agentId, merged)
   events.publish({
     type: 'contention',
     path: stale.canonicalPath,

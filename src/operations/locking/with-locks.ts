@@ -209,7 +209,7 @@ async function acquire(
   } finally {
     const waitedMs = performance.now() - start
     counts.lockWaits.record(waitedMs)
-    activity.waited(terms[0]?.path ?? '', waitedMs)
+    activity.waited(terms[0]?.path ?? '', caller.agentId, waitedMs)
     onWait?.(waitedMs, result)
   }
 }
