@@ -75,24 +75,28 @@ async function workOverMcp(t: Test, given: Case): Promise<void> {
   t.equal(readFileSync(given.user.home.path('app/a.txt'), 'utf8'), 'one\ntwo\n', said)
 }
 
-/** Writes a file by the client's own tool, beside another process on the tree, which is told by the hooks. */
+/** Writes a file by the client's own tool and changes another by its shell, beside another process on the tree, which is told by the hooks. */
 async function workBesideHooks(t: Test, given: Case): Promise<void> {
   const { client, user } = given
   const file = user.home.path('app/new.txt')
   const url = await serve(t, user)
+  const newest = async (path: string) => ((await post(url, 'async_history', { path }))['versions'] as Answer[])[0] ?? {}
   let written = ''
-  let version: Answer = {}
+  let versions: readonly Answer[] = []
   const isReached = async () => {
     if (!existsSync(file)) return false
     written = readFileSync(file, 'utf8')
-    version = ((await post(url, 'async_history', { path: 'new.txt' }))['versions'] as Answer[])[0] ?? {}
+    versions = await Promise.all(['new.txt', 'a.txt'].map(newest))
     // A client refuses to replace a file that it has not read.
     rmSync(file)
-    return version['operation'] === 'native_edit'
+    return versions[0]?.['operation'] === 'native_edit' && versions[1]?.['operation'] === 'command'
   }
-  const { said } = await work(t, given, { steps: [client.write(file, 'new\n')], isNative: true, isReached })
+  const steps = [client.write(file, 'new\n'), client.shell('echo two >> a.txt')]
+  const { said } = await work(t, given, { steps, isNative: true, isReached })
   t.equal(written, 'new\n', said)
-  t.match(version, { agent_id: new RegExp(`^${client.name}/`), operation: 'native_edit' }, said)
+  t.match(readFileSync(user.home.path('app/a.txt'), 'utf8'), /^one\n(two\n)+$/, said)
+  const agent_id = new RegExp(`^${client.name}/`)
+  t.match(versions, [{ agent_id, operation: 'native_edit' }, { agent_id, operation: 'command' }], said)
 }
 
 async function serve(t: Test, { home, program, variables }: User, token = ''): Promise<string> {
