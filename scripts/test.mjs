@@ -1,8 +1,10 @@
 // Prepares the project, then runs all tests, or those whose path contains one of the parts given: npm test -- locks/lock-manager
 // With --full, campaigns of random cases, kills and contending agents have their full lengths: npm run test:full
+// With --without=part, files whose path contains the part are left out.
 import { availableParallelism } from 'node:os'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { fail, prepare, projectRoot } from './prepare.mjs'
 import { runTestFile } from './test-file.mjs'
 
@@ -10,13 +12,18 @@ const slowestCount = 10
 const suites = join(projectRoot, 'dist', 'suites')
 
 prepare()
-const parts = process.argv.slice(2).filter((argument) => argument !== '--full')
-const isFull = parts.length < process.argv.length - 2
-const waiting = choose(findTests(), parts.map(withoutEnds))
+const { values: options, positionals } = parseArgs({
+  options: { full: { type: 'boolean' }, without: { type: 'string', multiple: true, default: [] } },
+  allowPositionals: true
+})
+const all = findTests()
+const leftOut = options.without.length === 0 ? [] : choose(all, options.without.map(withoutEnds))
+const waiting = choose(all, positionals.map(withoutEnds)).filter((name) => !leftOut.includes(name))
+if (waiting.length === 0) fail('all test files are left out')
 const isOneFile = waiting.length === 1
 const results = []
 const start = performance.now()
-const environment = { ...process.env, TEST_LENGTH: isFull ? 'full' : (process.env.TEST_LENGTH ?? 'short') }
+const environment = { ...process.env, TEST_LENGTH: options.full ? 'full' : (process.env.TEST_LENGTH ?? 'short') }
 // Each waits for timers and other processes half of its time.
 await Promise.all(Array.from({ length: availableParallelism() + 2 }, runWaiting))
 report()

@@ -41,7 +41,14 @@ export function createFirstSights({ roots, parts, bounds, log }: Options) {
     if (now === undefined || signal.aborted) return
     const limited = anySignal(signal, AbortSignal.timeout(timeoutMs))
     const unsaved = await listUnsaved(root, { signal: limited })
-    if (unsaved === undefined) return
+    if (unsaved === undefined) {
+      if (findRepository(root) !== undefined && !limited.aborted)
+        log.warn(
+          { root },
+          'Git is not in PATH, or refuses this repository: commands that discard others’ work are not refused'
+        )
+      return
+    }
     const { left } = await keepUnsaved(unsaved.files.keys(), parts, now)
     if (left > 0 || !unsaved.isComplete)
       log.info({ left }, 'not all files that differ from HEAD are kept (hooks.keep_files, hooks.keep_bytes)')

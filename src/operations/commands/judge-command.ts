@@ -21,7 +21,7 @@ import { isThere, isWithin, removalOf } from '../discards/tree-discard.ts'
 import { findLostFiles, type TakenFile } from '../discards/lost-files.ts'
 import { plansOf, type Plan } from '../discards/plans.ts'
 import { readRemoval } from '../discards/removal.ts'
-import { refusalText, sweptText, unknownText, type Found, type LostFile } from '../discards/words.ts'
+import { refusalText, sweptText, unknownText, unopenedText, type Found, type LostFile } from '../discards/words.ts'
 
 export interface JudgedCommand {
   readonly agentId: string
@@ -69,6 +69,8 @@ function createJudge(context: OperationContext, { agentId, command, cwd }: Judge
   const looks = new Map<string, Look>()
   const unsavedOf = new Map<Look, Unsaved>()
   const unknown: string[] = []
+  /** Repositories that Git does not open for this server. */
+  const unopened = new Set<string>()
   /** What the commands of the line would take. */
   const taken = new Map<string, TakenFile>()
   /** Ignored files that nobody is known to have worked on: they are only kept. */
@@ -85,7 +87,7 @@ function createJudge(context: OperationContext, { agentId, command, cwd }: Judge
     const known = looks.get(top)
     if (known !== undefined) return known
     const tree = await openWorkTree(top, signal)
-    if (tree === undefined) return undefined
+    if (tree === undefined) return void unopened.add(top)
     const look = createLook(tree, signal, maxUnsaved)
     looks.set(top, look)
     return look
@@ -225,6 +227,7 @@ function createJudge(context: OperationContext, { agentId, command, cwd }: Judge
       if (others.length > 0) notes.push(sweptText(others, agentId))
     }
     if (unknown.length > 0) notes.push(unknownText(unknown))
+    if (unopened.size > 0) notes.push(unopenedText([...unopened]))
     return notes.length === 0 ? {} : { note: notes.join('\n') }
   }
 

@@ -51,6 +51,11 @@ export function unknownText(why: readonly string[]): string {
   return `async-crud-mcp could not tell ${[...new Set(why)].slice(0, 3).join('; ')}. The command runs unchecked; what differs from HEAD is kept as it was before.`
 }
 
+export function unopenedText(folders: readonly string[]): string {
+  const status = folders.slice(0, 3).map((folder) => `git -C ${quote(folder)} status`)
+  return `async-crud-mcp could not ask Git what this command would discard: Git is not in the PATH of the server, or refuses the repository. The command runs unchecked, and of files that are not in use nothing is kept. Tell whoever runs the server that this has to work for it: ${status.join('; ')}`
+}
+
 function describe(lost: Lost): string {
   return [...lost].map(([name, lines]) => `${lines} ${lines === 1 ? 'line' : 'lines'} of ${name}`).join(', ')
 }

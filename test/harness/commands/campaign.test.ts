@@ -8,7 +8,7 @@ import { startServer } from '../../fixtures/server.ts'
 import { runCampaign } from './campaign.ts'
 import { judge, ownChangesTold, type Counts } from './judge.ts'
 
-const count = lengthOf({ long: 10_000, full: 1000, short: 300 })
+const count = lengthOf({ long: 10_000, full: 500, short: 300 })
 const sessions = 8
 /** On a busy machine commands overlap for longer, so that more changes may have been made by any of several. */
 const wantedShare = isLong ? 0.95 : 0.8

@@ -9,7 +9,7 @@ import { program } from './steps.ts'
 import { runProgram } from './program.ts'
 import { World } from './world.ts'
 
-const programs = lengthOf({ long: 50_000, full: 2000, short: 100 })
+const programs = lengthOf({ long: 50_000, full: 1000, short: 100 })
 /** An undo looks at all files that the server knows. */
 const programsPerServer = 100
 /** From the start of this file, as the test runner counts: without one a test has all night. */

@@ -3,13 +3,18 @@ import { mkdirSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { connect, type Answer } from '../../fixtures/clients.ts'
 import { makeCommitted, makeRepository } from '../../fixtures/repository.ts'
-import { startServer } from '../../fixtures/server.ts'
+import { startProgram, startServer } from '../../fixtures/server.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
+import { until } from '../../fixtures/until.ts'
 
 const lines = (name: string) => Array.from({ length: 6 }, (_, line) => `${name} ${line}\n`).join('')
 
 async function serve(t: Test, root: string) {
   const { url } = await startServer(t, root)
+  return usersOf(t, url, root)
+}
+
+async function usersOf(t: Test, url: string, root: string) {
   const clientOf = async (name: string) => {
     const client = await connect(t, 'rest', url, name)
     return async (operation: string, input: object) => {
@@ -17,13 +22,15 @@ async function serve(t: Test, root: string) {
       if (made['status'] !== 'ok') throw new Error(JSON.stringify(made))
     }
   }
-  const refusal = async (command: string, cwd = root): Promise<string> => {
-    const event = { session_id: 'me', hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command }, cwd }
+  const report = async (hook_event_name: string, command: string, cwd = root): Promise<Answer> => {
+    const event = { session_id: 'me', hook_event_name, tool_name: 'Bash', tool_input: { command }, cwd }
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(`${url}/hooks/claude-code`, { method: 'POST', headers, body: JSON.stringify(event) })
-    return ((await response.json()) as Answer)?.['hookSpecificOutput']?.permissionDecisionReason ?? ''
+    return ((await response.json()) as Answer)?.['hookSpecificOutput'] ?? {}
   }
-  return { refusal, me: await clientOf('claude-code/me'), ann: await clientOf('ann') }
+  const refusal = async (command: string, cwd = root): Promise<string> =>
+    (await report('PreToolUse', command, cwd))['permissionDecisionReason'] ?? ''
+  return { report, refusal, me: await clientOf('claude-code/me'), ann: await clientOf('ann') }
 }
 
 t.test("a rename is its author's own, the lines of others in the file are not", async (t) => {
@@ -114,3 +121,23 @@ t.test('linked worktrees, repositories without a commit, and folders without Git
   t.match(await bare.refusal('find src -type f -delete'), 'src/ann.txt')
   t.equal(await bare.refusal('git clean -fd'), '')
 })
+
+t.test(
+  'a server that cannot run Git says that it could not look, and judges removals by what it knows itself',
+  async (t) => {
+    const { root } = makeCommitted(t, { 'a.txt': lines('a'), 'folder/b.txt': lines('b') })
+    const { url, stderr, stdout } = await startProgram(t, ['--dir', root], { PATH: '/nothing' })
+    await until(() => [...stderr, ...stdout].some((line) => line.includes('Git is not in PATH')))
+    const { report, refusal, ann } = await usersOf(t, url, root)
+    const toldOf = async (command: string): Promise<string> => {
+      t.equal(await refusal(command), '')
+      return (await report('PostToolUse', command))['additionalContext'] ?? ''
+    }
+    for (const path of ['a.txt', 'folder/b.txt']) await ann('async_append', { path, content: 'of ann\n' })
+    const told = await toldOf('git checkout -- a.txt')
+    t.match(told, 'could not ask Git what this command would discard')
+    t.match(told, `git -C ${root} status`)
+    t.match(await refusal('rm -r folder'), 'folder/b.txt')
+    t.equal(await toldOf('cat a.txt'), '')
+  }
+)

@@ -234,7 +234,7 @@ t.test(
   'two sessions, an agent of the server and a person lose no update with hooks, and many without',
   { timeout: isFull ? 3_600_000 : 60_000 },
   async (t) => {
-    const rounds = lengthOf({ long: 500, full: 25, short: 3 })
+    const rounds = lengthOf({ long: 500, full: 12, short: 3 })
     const plain = makeTree(t)
     const control = await work(plain, Math.max(rounds, 50))
     t.ok(control.missing.length > 10, `${control.missing.length} lost without hooks`)

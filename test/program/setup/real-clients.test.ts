@@ -75,28 +75,46 @@ async function workOverMcp(t: Test, given: Case): Promise<void> {
   t.equal(readFileSync(given.user.home.path('app/a.txt'), 'utf8'), 'one\ntwo\n', said)
 }
 
-/** Writes a file by the client's own tool and changes another by its shell, beside another process on the tree, which is told by the hooks. */
+/**
+ * Writes a file by the client's own tool, changes another by its shell, and would take somebody's lines back: beside another process on
+ * the tree, which is told by the hooks and refuses the last.
+ */
 async function workBesideHooks(t: Test, given: Case): Promise<void> {
   const { client, user } = given
   const file = user.home.path('app/new.txt')
+  // Node, which is all that PATH has, and Git.
+  symlinkSync(findProgram('git', process.env['PATH']) ?? '', user.home.path('bin/git'))
   const url = await serve(t, user)
+  const appendAsAnn = () => post(url, 'async_append', { path: 'b.txt', content: 'of ann\n', agent_id: 'ann' })
+  await appendAsAnn()
   const newest = async (path: string) => ((await post(url, 'async_history', { path }))['versions'] as Answer[])[0] ?? {}
   let written = ''
   let versions: readonly Answer[] = []
-  const isReached = async () => {
-    if (!existsSync(file)) return false
+  const isReached = async (answers: readonly string[]) => {
+    if (!existsSync(file) || answers.length < steps.length) return false
     written = readFileSync(file, 'utf8')
     versions = await Promise.all(['new.txt', 'a.txt'].map(newest))
     // A client refuses to replace a file that it has not read.
     rmSync(file)
-    return versions[0]?.['operation'] === 'native_edit' && versions[1]?.['operation'] === 'command'
+    const isRefused = answers.at(-1)?.includes('async_undo') === true
+    if (!isRefused) await appendAsAnn()
+    return isRefused && versions[0]?.['operation'] === 'native_edit' && versions[1]?.['operation'] === 'command'
   }
-  const steps = [client.write(file, 'new\n'), client.shell('echo two >> a.txt')]
-  const { said } = await work(t, given, { steps, isNative: true, isReached })
+  const steps = [client.write(file, 'new\n'), client.shell('echo two >> a.txt'), client.shell('git checkout -- b.txt')]
+  const { answers, said } = await work(t, given, { steps, isNative: true, isReached })
   t.equal(written, 'new\n', said)
   t.match(readFileSync(user.home.path('app/a.txt'), 'utf8'), /^one\n(two\n)+$/, said)
   const agent_id = new RegExp(`^${client.name}/`)
-  t.match(versions, [{ agent_id, operation: 'native_edit' }, { agent_id, operation: 'command' }], said)
+  t.match(
+    versions,
+    [
+      { agent_id, operation: 'native_edit' },
+      { agent_id, operation: 'command' }
+    ],
+    said
+  )
+  t.match(answers.at(-1), /ann[^]*async_undo/, said)
+  t.equal(readFileSync(user.home.path('app/b.txt'), 'utf8'), 'one\nof ann\n', said)
 }
 
 async function serve(t: Test, { home, program, variables }: User, token = ''): Promise<string> {
@@ -109,9 +127,12 @@ async function serve(t: Test, { home, program, variables }: User, token = ''): P
 
 function makeApp({ home }: User): void {
   mkdirSync(home.path('app/sub'), { recursive: true })
-  writeFileSync(home.path('app/a.txt'), 'one\n')
+  for (const name of ['a.txt', 'b.txt']) writeFileSync(home.path(`app/${name}`), 'one\n')
   // Codex takes the files of a folder above from the same repository only.
-  execFileSync('git', ['init', '--quiet', home.path('app')])
+  const git = (...args: string[]) => execFileSync('git', ['-C', home.path('app'), ...args])
+  git('init', '--quiet')
+  git('add', '.')
+  git('-c', 'user.name=user', '-c', 'user.email=user@example.org', 'commit', '--quiet', '--message', 'first')
 }
 
 // Each waits most of its time, for timers and its own packages.
