@@ -31,6 +31,10 @@ interface Counts {
   other: number
   foreign: number
   refused: number
+  /** Of those that were refused: what they made is not in the tree, since another one took all of it back. */
+  gone: number
+  /** Of those that were refused: the reason is not true. */
+  untrue: number
   unclean: number
   edits: number
 }
@@ -53,6 +57,8 @@ export async function land({ argument = installed(''), commits = usualCommits }:
       whole(counts.same),
       whole(counts.other),
       whole(counts.refused),
+      whole(counts.gone),
+      whole(counts.untrue),
       whole(counts.foreign),
       whole(counts.unclean),
       whole(seconds)
@@ -66,6 +72,8 @@ export async function land({ argument = installed(''), commits = usualCommits }:
     'of them',
     'landed otherwise',
     'refused',
+    'of them taken back by others',
+    'of them for no true reason',
     'with lines of others',
     'trees that differ from HEAD',
     'seconds'
@@ -74,7 +82,17 @@ export async function land({ argument = installed(''), commits = usualCommits }:
 }
 
 async function replay(repository: string, commits: number): Promise<Counts> {
-  const counts: Counts = { commits: 0, same: 0, other: 0, foreign: 0, refused: 0, unclean: 0, edits: 0 }
+  const counts: Counts = {
+    commits: 0,
+    same: 0,
+    other: 0,
+    foreign: 0,
+    refused: 0,
+    gone: 0,
+    untrue: 0,
+    unclean: 0,
+    edits: 0
+  }
   const random = createRandom(Number(process.env['BENCH_SEED'] ?? 1))
   await withOwner(async (owner) => {
     const { root } = makeTree(owner)
@@ -168,15 +186,30 @@ async function replayWindow(stage: Stage, { base, commits }: Window): Promise<vo
       if (hasForeign(made, wanted)) counts.foreign += 1
     }
   }
-  if (waiting.length === 0 && git('status', '--porcelain') !== '') {
+  let gone = 0
+  for (const index of waiting) {
+    const names = git('diff', '--name-only', '--no-renames', `${commits[index]}^`, commits[index]!).split('\n')
+    const refusal = await post(url, 'land', { agent: nameOf(index), include_overwritten: true, dry_run: true })
+    const isGone = git('diff', '--name-only', base, commits.at(-1)!, '--', ...names) === ''
+    gone += Number(isGone)
+    if (!isTrue(refusal, isGone, waiting.map(nameOf))) counts.untrue += 1
+    if (process.env['BENCH_VERBOSE'] !== undefined) console.log(`refused ${commits[index]}`, JSON.stringify(refusal))
+  }
+  counts.gone += gone
+  if (waiting.length === gone && git('status', '--porcelain') !== '') {
     counts.unclean += 1
     if (process.env['BENCH_VERBOSE'] !== undefined)
       console.log(`${head}: ${git('diff', 'HEAD')}\n${JSON.stringify(await post(url, 'land_prepare', {}))}`)
   }
-  if (process.env['BENCH_VERBOSE'] !== undefined)
-    for (const index of waiting)
-      console.log(`refused ${commits[index]}`, JSON.stringify(await post(url, 'land', { agent: nameOf(index) })))
   git('checkout', '-q', '--force', '--detach', commits.at(-1)!)
+}
+
+/** It is in no tree, or rests on what is refused itself, or may be of another, since its command was noticed late. */
+function isTrue(refusal: Record<string, unknown>, isGone: boolean, refused: readonly string[]): boolean {
+  const on = (refusal['dependent'] ?? []) as readonly { readonly agent_id: string }[]
+  const uncertain = (refusal['uncertain'] ?? []) as readonly string[]
+  if (refusal['status'] === 'nothing') return isGone || uncertain.length > 0
+  return on.length > 0 && on.every(({ agent_id }) => refused.includes(agent_id))
 }
 
 let windowCount = 0
@@ -278,7 +311,7 @@ function wholeEdits(path: string, versions: readonly (Buffer | undefined)[]): Fi
 function lineEdits(path: string, versions: readonly Buffer[]): FileEdits {
   const texts = versions.map((bytes) => splitLines(bytes.toString('latin1')))
   const stages = texts.slice(1).map((lines, change) => ({ change, lines }))
-  const { lines } = createLineLog(texts[0]!, stages)
+  const { lines } = createLineLog(texts[0]!, stages, { countsRestored: true })
   const hunks = new Set(lines.flatMap(({ made, removed }) => [made, removed]).filter((hunk) => hunk !== undefined))
   const applied = new Set<Hunk<number>>()
   const isNeeded = (line: Line<number> | undefined) => line?.made !== undefined && !applied.has(line.made)

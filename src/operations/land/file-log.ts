@@ -59,6 +59,8 @@ export interface FileFacts {
   /** The bytes of a version; undefined if they are not kept. */
   readonly bytesOf: (hash: string) => Promise<Buffer | undefined>
   readonly hashOf: (bytes: Buffer) => string
+  /** As of `LineRules`. */
+  readonly countsRestored: boolean
 }
 
 /** Undefined if it is in HEAD as it is in the tree. @param lineage undefined for a file that the log does not know */
@@ -194,7 +196,7 @@ async function readLines(
   head: HeadFile | undefined,
   now: NowFile | undefined,
   { changes, next, isExact, isKnown }: Since,
-  { bytesOf }: FileFacts
+  { bytesOf, countsRestored }: FileFacts
 ): Promise<LineLog<Maker> | undefined> {
   if (now === undefined || head?.isLink === true || now.isLink) return undefined
   const [headLines, nowLines] = [head === undefined ? [] : linesOf(head.bytes), linesOf(now.bytes)]
@@ -204,6 +206,7 @@ async function readLines(
     const bytes = state?.kind === 'file' ? await bytesOf(state.hash) : undefined
     return bytes && linesOf(bytes)
   }
+  const rules = { isSame: isSameMaker, countsRestored }
   const first = isExact ? headLines : await textOf(changes[0]?.before)
   const stages: Stage<Maker>[] = []
   /** Whose texts are not kept, since the last one that is. */
@@ -223,10 +226,10 @@ async function readLines(
   if (first === undefined) {
     // Of the first text that is kept nobody can tell what was there before.
     const [begin, ...others] = stages
-    return withHead(createLineLog(begin!.lines, others, isSameMaker), headLines, orExternal(begin!.change))
+    return withHead(createLineLog(begin!.lines, others, rules), headLines, orExternal(begin!.change), rules)
   }
-  const log = createLineLog(first, stages, isSameMaker)
-  return isExact ? log : withHead(log, headLines, unknown)
+  const log = createLineLog(first, stages, rules)
+  return isExact ? log : withHead(log, headLines, unknown, rules)
 }
 
 function isSameMaker(one: Maker, other: Maker): boolean {

@@ -36,18 +36,22 @@ export interface Stage<Change> {
   readonly lines: readonly string[]
 }
 
-/**
- * @param stages in their order; the last one is the file as it is
- * @param isSame whether two changes have the same author: what one takes away and brings back is as it was, whoever made it
- */
+export interface LineRules<Change> {
+  /** Whether two changes have the same author: what one takes away and brings back is as it was, whoever made it. Default: never. */
+  readonly isSame?: (one: Change, other: Change) => boolean
+  /** Whether a line that one author took away and another one brought is a change of each. Default: it is no difference. */
+  readonly countsRestored?: boolean
+}
+
+/** @param stages in their order; the last one is the file as it is */
 export function createLineLog<Change>(
   head: readonly string[],
   stages: readonly Stage<Change>[],
-  isSame: (one: Change, other: Change) => boolean = () => false
+  { isSame = () => false, countsRestored = false }: LineRules<Change> = {}
 ): LineLog<Change> {
   let lines: Line<Change>[] = head.map((text) => ({ text, made: undefined, removed: undefined }))
   for (const stage of stages) lines = addStage(lines, stage, isSame)
-  return { lines: cancel(lines) }
+  return { lines: countsRestored ? lines : cancel(lines) }
 }
 
 /**
@@ -57,7 +61,8 @@ export function createLineLog<Change>(
 export function withHead<Change>(
   { lines }: LineLog<Change>,
   head: readonly string[],
-  unknown: Change
+  unknown: Change,
+  { countsRestored = false }: LineRules<Change> = {}
 ): LineLog<Change> {
   const foreign: Hunk<Change> = { change: unknown, removed: [], made: [], left: undefined, right: undefined }
   const laid: Line<Change>[] = []
@@ -75,7 +80,7 @@ export function withHead<Change>(
     }
   }
   skipTo(lines.length)
-  return { lines: cancel(laid) }
+  return { lines: countsRestored ? laid : cancel(laid) }
 }
 
 /** Of equal lines HEAD mostly has the one that it had, then one that is there. */

@@ -14,7 +14,7 @@ import type { FileDependence, LandedFile } from './compose-file.ts'
 import { makersOf, type FileLog } from './file-log.ts'
 import type { Maker } from './maker.ts'
 import { planLanding, type Landing } from './plan-landing.ts'
-import { readLogs, type Given, type TreeLog } from './read-logs.ts'
+import { readLogs, type Given, type LogOptions, type TreeLog } from './read-logs.ts'
 import { openForLanding } from './refuse-repository.ts'
 import { settleLanding } from './finish.ts'
 
@@ -45,7 +45,11 @@ export async function prepareLanding(
   input: Selected,
   given: Given = new Map()
 ): Promise<Prepared> {
-  const { tree, logs, filtered, heads } = await readFitting(context, input.paths, given)
+  const { tree, logs, filtered, heads } = await readFitting(context, input.paths, {
+    given,
+    // Each change as it was made, whatever others have made of it since.
+    countsRestored: input.include_overwritten
+  })
   const selection = {
     agent: input.agent,
     changeSet: input.of_change_set,
@@ -82,7 +86,7 @@ type Share = LandPrepareOutput['plan'][number]
 
 /** What each agent alone would land, in an order in which all could. */
 export async function planAll(context: OperationContext, { paths }: Pick<Selected, 'paths'>, given: Given) {
-  const { tree, logs, filtered } = await readFitting(context, paths, given)
+  const { tree, logs, filtered } = await readFitting(context, paths, { given, countsRestored: false })
   const nameOf = (path: string) => nameIn(tree, path)
   const shares = new Map<string, Share>()
   for (const agent of agentsOf(logs)) {
@@ -133,14 +137,14 @@ function inOrder(shares: ReadonlyMap<string, Share>): Share[] {
 async function readFitting(
   context: OperationContext,
   paths: readonly string[] | undefined,
-  given: Given
+  options: LogOptions
 ): Promise<TreeLog & { readonly tree: WorkTree & { readonly commit: string } }> {
   const [root] = context.files.roots
   if (root === undefined) throw new OperationError('INVALID_REQUEST', 'This server serves no folder.')
   const tree = await openSettled(context, root.real)
   await orAborted(context.commands.settled(), context.signal)
   await lookAgain(context, context.config.watcher.bulk_files, context.signal)
-  const { logs, ...more } = await readLogs(context, tree, given)
+  const { logs, ...more } = await readLogs(context, tree, options)
   return { tree, logs: logs.filter(toFilter(context, paths)), ...more }
 }
 

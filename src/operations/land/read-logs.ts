@@ -24,8 +24,18 @@ export interface TreeLog {
 /** What HEAD has at names that a filter applies to, by the name in Git, as the caller's own Git has it. */
 export type Given = ReadonlyMap<string, Buffer>
 
+export interface LogOptions {
+  readonly given: Given
+  /** As of `LineRules`. */
+  readonly countsRestored: boolean
+}
+
 /** Of the files below the roots of this server. Their locks are held meanwhile, so that no change is seen half. */
-export async function readLogs(context: OperationContext, tree: WorkTree, given: Given): Promise<TreeLog> {
+export async function readLogs(
+  context: OperationContext,
+  tree: WorkTree,
+  { given, countsRestored }: LogOptions
+): Promise<TreeLog> {
   const { paths, unsaved } = await findPaths(context, tree)
   const targets = paths.map((path) => ({ path, mode: 'shared', reach: 'entry' }) as const)
   const options = { operation: 'land', timeout: context.config.crud.max_timeout }
@@ -39,7 +49,7 @@ export async function readLogs(context: OperationContext, tree: WorkTree, given:
       const now = await readNow(context, place, hasModes(tree))
       if (now !== undefined) found.set(place.path, now)
     }
-    return readAll(context, tree, { paths: new Set(paths), found, given, heads })
+    return readAll(context, tree, { paths: new Set(paths), found, given, heads, countsRestored })
   })
 }
 
@@ -95,20 +105,19 @@ async function readNow(context: OperationContext, place: OpenEntry, hasMode: boo
   return version && { path, bytes: version.bytes, isLink: false, isExecutable }
 }
 
-interface Names {
+interface Names extends LogOptions {
   readonly paths: ReadonlySet<string>
   readonly found: ReadonlyMap<string, NowFile>
-  readonly given: Given
   readonly heads: ReadonlyMap<string, HeadBlob>
 }
 
 async function readAll(context: OperationContext, tree: WorkTree, names: Names): Promise<TreeLog> {
-  const { paths, found } = names
+  const { paths, found, countsRestored } = names
   const { bases, signal } = context
   const { heads, filtered } = await readHeads(tree, names, signal)
   const headAt = (path: string) => heads.get(path)
   const bytesOf = (hash: string) => bases.get(hash)
-  const facts = { headAt, bytesOf, hashOf: contentHash }
+  const facts = { headAt, bytesOf, hashOf: contentHash, countsRestored }
   const logs: FileLog[] = []
   const taken = new Set<string>()
   const add = async (lineage: Lineage | undefined, path: string, now: NowFile | undefined) => {
