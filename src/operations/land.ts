@@ -49,12 +49,14 @@ async function landNow(input: LandInput, context: OperationContext): Promise<Lan
 }
 
 async function makeCommit({ signal }: OperationContext, { tree, files, message }: Prepared): Promise<string> {
-  const identity = await readIdentity(tree, signal)
+  const [identity, content] = await Promise.all([
+    readIdentity(tree, signal),
+    writeTree(tree, tree.commit, files, signal)
+  ])
   if (identity === undefined) {
     const words = 'Nothing was landed: Git knows no name for the commit. git config user.name NAME, and user.email.'
     throw new OperationError('INVALID_REQUEST', words)
   }
-  const content = await writeTree(tree, tree.commit, files, signal)
   return writeCommit(tree, { parent: tree.commit, content, message, identity }, signal)
 }
 

@@ -21,11 +21,14 @@ const trailer = /^[A-Za-z][A-Za-z-]*: \S/
 
 export function commitMessage({ selection: { agent, message }, landing, files, notes, coAuthor }: Said): string {
   const { agents, changeSets } = landing
-  const order = [agent, ...agents.filter((one) => one !== agent)].filter((one) => agents.includes(one))
+  // People are no agent: the author of the commit is one.
+  const order = [agent, ...agents.filter((one) => one !== agent)].filter(
+    (one) => agents.includes(one) && one !== external.agentId
+  )
   const trailers = [
     ...order.map((one) => `Agent: ${oneLine(one)}`),
     ...changeSets.map((one) => `Change-Set: ${oneLine(one)}`),
-    ...(coAuthor === '' ? [] : order.filter((one) => one !== external.agentId).map((one) => toCoAuthor(coAuthor, one)))
+    ...(coAuthor === '' ? [] : order.map((one) => toCoAuthor(coAuthor, one)))
   ]
   const text = (message ?? fromNotes([...notes, ...changeSets.filter(isNamed)]) ?? fromFiles(agent, files)).trimEnd()
   const end = trailers.filter((line) => !text.split('\n').includes(line)).join('\n')

@@ -9,6 +9,7 @@ import { OperationError } from '../../errors.ts'
 import { runGit } from '../../support/project/run-git.ts'
 import {
   moveHead,
+  readBranch,
   readChanges,
   readHead,
   readIndex,
@@ -68,7 +69,7 @@ export async function finishLanding(
   // Else the note stays, so that the next landing or process ends it.
   if (isMoved) await followIndex(tree, changes, signal)
   own?.remove(landingNote)
-  return isMoved ? { branch: (await readHead(tree, signal)).branch } : undefined
+  return isMoved ? { branch: await readBranch(tree, signal) } : undefined
 }
 
 /** @throws OperationError INVALID_REQUEST if another Git holds the lock of the index for too long */
@@ -85,7 +86,7 @@ async function awaitIndex({ gitDir }: WorkTree, signal: AbortSignal): Promise<vo
 async function move(tree: WorkTree, way: Parameters<typeof moveHead>[1], signal: AbortSignal): Promise<boolean> {
   for (const start = performance.now(); ; await delay(retryMs, undefined, { signal })) {
     if (await moveHead(tree, way, signal)) return true
-    const { commit } = await readHead(tree, signal)
+    const commit = await readHead(tree, signal)
     if (commit !== way.from) return commit === way.to
     if (performance.now() - start < lockedMs) continue
     const message =
@@ -116,7 +117,7 @@ export async function settleLanding(
   if (own === undefined || note === undefined) return false
   const { signal } = context
   const { parent, commit, reason } = note
-  const { commit: now } = await readHead(tree, signal)
+  const now = await readHead(tree, signal)
   const isMoved = now === parent && (await move(tree, { from: parent, to: commit, reason }, signal))
   const isIn = isMoved || (now !== undefined && (await isAncestor(tree, commit, now, signal)))
   if (isIn) await followIndex(tree, await readChanges(tree, { from: parent, to: commit }, signal), signal)

@@ -7,7 +7,7 @@ import { callAuthority } from '../hook/call-authority.ts'
 import { landOnce } from '../land/land-once.ts'
 import { createGit, requireGit, requireIdentity, type OwnGit } from '../land/own-git.ts'
 import { explain, printLanded, printPlan, toOutcome, toPlan } from '../land/report.ts'
-import { takeLandingLock } from '../land/landing-lock.ts'
+import { withLandingLock } from '../land/landing-lock.ts'
 import { collect, createCommand, orFail } from './command.ts'
 import { printJson } from './output.ts'
 import { join, resolve } from 'node:path'
@@ -56,11 +56,6 @@ export function createLandCommand(): Command {
 /** Exit code 1 if nothing was landed, with the reason on stderr. */
 async function run(test: readonly string[], flags: Flags): Promise<void> {
   const { dir = '.', agent, plan = false, json = false } = flags
-  const refuse = (prepared: LandPrepareOutput, message: string) => {
-    if (!json) throw new Error(message)
-    printJson(toOutcome(prepared, { status: prepared.status === 'ok' ? 'failed' : prepared.status, message }))
-    process.exitCode = 1
-  }
   if (agent === undefined && !plan)
     throw new Error('whose changes? Pass --agent <name>; --plan shows what each agent could land')
   const state = findServer(dir)
@@ -71,21 +66,38 @@ async function run(test: readonly string[], flags: Flags): Promise<void> {
   await requireGit(git)
   const own = join(root, ownFolder)
   await removeLeftTrees(own)
-  // What is tested is what will be: one landing after the other. Its end lets the lock go, however it comes.
-  if (!plan) {
-    await requireIdentity(git)
-    await takeLandingLock(own, () => say('another landing is under way: waiting for its end'))
+  if (agent === undefined || plan) {
+    const prepared = await prepare(root, git, flags)
+    return json ? printJson(toPlan(prepared, agent)) : printPlan(prepared, agent)
+  }
+  await requireIdentity(git)
+  const onWait = () => say('another landing is under way: waiting for its end')
+  // What is tested is what will be: one landing after the other.
+  await withLandingLock(own, onWait, () => landRounds({ root, git, agent }, test, flags))
+}
+
+interface Place {
+  readonly root: string
+  readonly git: OwnGit
+  readonly agent: string
+}
+
+async function landRounds({ root, git, agent }: Place, test: readonly string[], flags: Flags): Promise<void> {
+  const { json = false } = flags
+  const refuse = (prepared: LandPrepareOutput, message: string) => {
+    if (!json) throw new Error(message)
+    printJson(toOutcome(prepared, { status: prepared.status === 'ok' ? 'failed' : prepared.status, message }))
+    process.exitCode = 1
   }
   for (let round = 1; round <= maxRounds; round += 1) {
     const prepared = await prepare(root, git, flags)
-    if (plan) return json ? printJson(toPlan(prepared, agent)) : printPlan(prepared, agent)
     if (prepared.status !== 'ok') return refuse(prepared, json ? (prepared.message ?? '') : explain(prepared))
     if (prepared.taken_along.length > 0) say(`rests on, and takes along: ${prepared.taken_along.join(', ')}`)
     if (prepared.uncertain.length > 0)
       say(
         `not taken, since another may have made it (--include-uncertain takes it): changes in ${prepared.uncertain.join(', ')}`
       )
-    const result = await landOnce({ git, root, prepared, finish: finishAt(root, agent!), say }, toOptions(test, flags))
+    const result = await landOnce({ git, root, prepared, finish: finishAt(root, agent), say }, toOptions(test, flags))
     if (result.kind === 'failed') return refuse(prepared, `nothing was landed: ${result.why}`)
     if (result.kind === 'landed') return json ? printJson(toOutcome(prepared, result)) : printLanded(result, prepared)
     say('HEAD has moved meanwhile: composed and tested anew')

@@ -74,17 +74,18 @@ export async function writeCommit(
   })
 }
 
-/** The commit that HEAD is, and the branch that it means; null for a detached HEAD. */
-export async function readHead(
-  { workTree }: WorkTree,
-  signal: AbortSignal
-): Promise<{ readonly commit: string | undefined; readonly branch: string | null }> {
-  const line = async (...args: string[]) => (await runGit(['-C', workTree, ...args], signal)).output?.trim()
-  const [commit, branch] = await Promise.all([
-    line('rev-parse', '--verify', '--quiet', 'HEAD'),
-    line('symbolic-ref', '--quiet', '--short', 'HEAD')
-  ])
-  return { commit, branch: branch ?? null }
+/** The commit that HEAD is; undefined if there is none. */
+export function readHead(tree: WorkTree, signal: AbortSignal): Promise<string | undefined> {
+  return readLine(tree, ['rev-parse', '--verify', '--quiet', 'HEAD'], signal)
+}
+
+/** The branch that HEAD means; null for a detached HEAD. */
+export async function readBranch(tree: WorkTree, signal: AbortSignal): Promise<string | null> {
+  return (await readLine(tree, ['symbolic-ref', '--quiet', '--short', 'HEAD'], signal)) ?? null
+}
+
+async function readLine({ workTree }: WorkTree, args: readonly string[], signal: AbortSignal) {
+  return (await runGit(['-C', workTree, ...args], signal)).output?.trim()
 }
 
 /** Moves the branch of HEAD, or a detached HEAD. @returns false if it is not at `from` any more */

@@ -11,38 +11,43 @@ export interface CommitFile {
   readonly bytes: Buffer | undefined
 }
 
+/** Files that are written at once. */
+const atOnce = 16
+
 /** @param git runs Git on that working tree and index @returns the id of the tree that the index has then */
 export async function stageFiles(
   workTree: string,
   files: readonly CommitFile[],
   git: (args: readonly string[], input: Buffer) => Promise<Buffer>
 ): Promise<string> {
-  const update = async (flag: string, some: readonly CommitFile[]) => {
+  const update = async (flags: readonly string[], some: readonly CommitFile[]) => {
     if (some.length === 0) return
-    await git(['update-index', flag, '-z', '--stdin'], Buffer.from(some.map(({ name }) => `${name}\0`).join('')))
+    const names = Buffer.from(some.map(({ name }) => `${name}\0`).join(''))
+    // The modes are given here, also where the repository takes no notice of them.
+    await git(['-c', 'core.fileMode=true', 'update-index', ...flags, '-z', '--stdin'], names)
   }
   const removed = files.filter(({ bytes }) => bytes === undefined)
   const made = files.filter(({ bytes }) => bytes !== undefined)
   // A name that was a file can be a folder now: what goes must go first.
-  for (const { name } of removed) await rm(join(workTree, name), { force: true })
-  await update('--force-remove', removed)
-  for (const file of made) await place(workTree, file)
-  await update('--add', made)
-  for (const [flag, mode] of [
-    ['--chmod=+x', '100755'],
-    ['--chmod=-x', '100644']
-  ] as const)
-    await update(
-      flag,
-      made.filter((file) => file.mode === mode)
-    )
+  await inGroups(removed, ({ name }) => rm(join(workTree, name), { force: true }))
+  const folders = new Set(made.map(({ name }) => dirname(join(workTree, name))))
+  await inGroups([...folders], (folder) => mkdir(folder, { recursive: true }))
+  await inGroups(made, (file) => place(workTree, file))
+  await update(['--add', '--remove', '--replace'], [...removed, ...made])
+  // Not every file system has modes.
+  const executable = made.filter(({ mode }) => mode === '100755')
+  await update(['--chmod=+x'], executable)
   return (await git(['write-tree'], Buffer.alloc(0))).toString('latin1').trim()
+}
+
+async function inGroups<Item>(items: readonly Item[], act: (item: Item) => Promise<unknown>): Promise<void> {
+  for (let at = 0; at < items.length; at += atOnce) await Promise.all(items.slice(at, at + atOnce).map(act))
 }
 
 async function place(workTree: string, { name, mode, bytes = Buffer.alloc(0) }: CommitFile): Promise<void> {
   const path = join(workTree, name)
-  await mkdir(dirname(path), { recursive: true })
-  await rm(path, { force: true })
+  // A folder is left of a name that was one.
+  await rm(path, { force: true, recursive: true })
   if (mode === '120000') return symlink(bytes.toString(), path)
   await writeFile(path, bytes)
   if (mode === '100755') await chmod(path, 0o755)

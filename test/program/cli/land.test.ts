@@ -1,6 +1,6 @@
 // async-crud-mcp land: the commit is made by the user's own Git, once its test has passed on exactly its files.
 import { execFileSync, spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { connect, type TestClient } from '../../fixtures/clients.ts'
@@ -71,6 +71,18 @@ t.test('the test runs on the files of the commit, and decides', async (t) => {
   const [, path = ''] = /files are in (\S+):/.exec(kept.err) ?? []
   t.ok(existsSync(join(path, 'f')), 'with --keep its files stay')
   git('worktree', 'remove', '--force', path)
+})
+
+t.test('a file that has become a folder, and a folder that has become a file', async (t) => {
+  const { tree, git, ann, land, head } = await scene(t, { a: 'a\n', 'b/c': 'c\n', run: 'echo\n' })
+  for (const path of ['a', 'b/c']) t.match(await ann.call('async_delete', { path }), { status: 'ok' })
+  rmdirSync(tree.path('b'))
+  for (const path of ['a/x', 'b'])
+    t.match(await ann.call('async_write', { path, content: `${path}\n`, create_dirs: true }), { status: 'ok' })
+  t.match(await land('--agent', 'ann', '--', 'sh', '-c', 'test -f a/x && test -f b && test -f run'), { code: 0 })
+  t.same([head('a/x'), head('b')], ['a/x\n', 'b\n'])
+  t.equal(git('ls-tree', '-r', '--name-only', 'HEAD').trim(), 'a/x\nb\nrun')
+  t.equal(git('status', '--porcelain'), '')
 })
 
 t.test('hooks and filters run with the rights of the caller, and a hook can refuse', async (t) => {
