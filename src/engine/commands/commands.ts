@@ -52,6 +52,7 @@ export function createCommands(parts: CommandParts) {
   let count = 0
 
   function judge(path: string, there: Now): 'held' | Author | undefined {
+    logAll(takeEarlier(path, there))
     const all = suspects.all(path, there)
     const verdict = decide(path, all)
     if (verdict === undefined) {
@@ -68,6 +69,21 @@ export function createCommands(parts: CommandParts) {
     held.set(path, { now, since: held.get(path)?.since ?? Date.now(), suspects: all })
     heldTimer ??= setTimeout(releaseOld, maxHeldMs).unref()
     return 'held'
+  }
+
+  /**
+   * What is held of commands that have ended is a version of its own if a later command has changed the file since: else nothing
+   * would be left of it.
+   */
+  function takeEarlier(path: string, there: Now): Found[] {
+    const one = held.get(path)
+    const verdict = one && decide(path, one.suspects)
+    if (one === undefined || verdict === undefined || isSameState(one.now, there)) return []
+    const endedAt = Math.max(...verdict.commands.map((command) => command.endedAt ?? Infinity))
+    const { commands: since } = suspects.byTime(path, there, endedAt)
+    if (![...since].some(({ startedAt }) => startedAt >= endedAt)) return []
+    forget(path)
+    return [{ change: toChange(path, one.now, verdict), verdict }]
   }
 
   /** Its end will tell more, and comes soon. */
@@ -154,9 +170,9 @@ export function createCommands(parts: CommandParts) {
     return command
   }
 
-  /** What other programs have changed is logged before the command changes it, too. */
+  /** What other programs, and commands that have ended, have changed is seen before the command changes it, too. */
   async function noteOthers(): Promise<void> {
-    const paths = suspects.paths((all) => ![...all].some(isAwaited))
+    const paths = suspects.paths((all) => ![...all].some((one) => isOpen(one) && isAwaited(one)))
     for (const path of paths.slice(0, maxNoted)) await examine(path, () => false, parts)
   }
 
@@ -204,10 +220,11 @@ export function createCommands(parts: CommandParts) {
       await pause()
     }
     const found = (await findUnused(command, parts)).flatMap((change) => toFound(change, command))
-    // What was seen of them before says less.
+    const earlier = found.flatMap(({ change }) => takeEarlier(change.path, change.now))
+    // What else was seen of them before says less.
     for (const { change } of found) forget(change.path)
     command.isUnsettled = false
-    logHeld(({ commands: authors }) => authors.some((one) => !isAwaited(one)), false, found)
+    logHeld(({ commands: authors }) => authors.some((one) => !isAwaited(one)), false, [...earlier, ...found])
   }
 
   function toFound(change: FoundChange, command: OpenCommand): Found[] {
@@ -286,6 +303,10 @@ interface Found {
 
 function isStill(path: string, now: Now): boolean {
   return now.kind === 'file' ? isStillThere(path, now) : orUndefined(() => lstatSync(path)) === undefined
+}
+
+function isSameState(one: Now, other: Now): boolean {
+  return one.kind === 'file' && other.kind === 'file' ? one.hash === other.hash : one.kind === other.kind
 }
 
 function isSameCall(one: CommandStart, other: CommandStart): boolean {

@@ -1,6 +1,6 @@
 // Shell commands between the two reports of their harness: what they change is their session's, in one entry of the log.
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { content, contextOf, createSession, edit, startHooks, type Session } from '../../fixtures/native-session.ts'
 import { makeCommitted } from '../../fixtures/repository.ts'
@@ -93,6 +93,24 @@ t.test('files that nobody used: created, changed, deleted, renamed, made executa
   t.equal(existsSync(tree.path('new/file.txt')), false, JSON.stringify(undone))
 })
 
+t.test('what a command has made is a version, though the next one takes it away before that is logged', async (t) => {
+  const { tree, root } = makeCommitted(t, { 'old.txt': 'name\n' })
+  const { bob, session, history } = await serve(t, root)
+  const anna = session('anna')
+  const [moving, removing] = [{ command: 'mv old.txt new.txt' }, { command: 'rm new.txt' }]
+  await anna.before('Bash', moving)
+  renameSync(tree.path('old.txt'), tree.path('new.txt'))
+  const ended = anna.tool('PostToolUse', 'Bash', moving, { tool_response: {} })
+  await anna.before('Bash', removing)
+  rmSync(tree.path('new.txt'))
+  await Promise.all([ended, anna.tool('PostToolUse', 'Bash', removing, { tool_response: {} })])
+  await until(async () => (await history('new.txt'))[0]?.['hash'] === null)
+  const [removed] = await history('new.txt')
+  t.match(removed, { hash: null, agent_id: 'claude-code/anna', command: removing.command })
+  await bob.call('async_undo', { of_change_set: removed!['change_set'] })
+  t.equal(tree.read('new.txt'), 'name\n')
+})
+
 t.test('two commands at once: the one that could not have written it is not named', async (t) => {
   const { tree, session, history } = await startHooks(t)
   const [anna, carl] = [session('anna'), session('carl')]
@@ -162,10 +180,14 @@ t.test('a command in the background may not be alone: a person may change files,
   await until(async () => (await history('a.txt')).length === 2)
   t.match(await history('a.txt'), [{ attribution: 'one_of', agents: ['claude-code/anna', 'external'] }, {}])
   await anna.tool('PostToolUse', 'KillShell', { shell_id: 'b1' }, { tool_response: {} })
-  await new Promise((resolve) => setTimeout(resolve, 600))
-  tree.write('a.txt', `${content}more\nperson\n`)
-  await until(async () => (await history('a.txt')).length === 3)
-  t.match(await history('a.txt'), [{ agent_id: 'external' }, {}, {}])
+  // Shortly behind its end a change may still be the command's.
+  const newest = async () => (await history('a.txt'))[0]!
+  await until(async () => {
+    const { hash } = await newest()
+    tree.write('a.txt', `${tree.read('a.txt')}person\n`)
+    await until(async () => (await newest())['hash'] !== hash)
+    return (await newest())['agent_id'] === 'external'
+  })
 })
 
 async function serve(t: Test, root: string) {
