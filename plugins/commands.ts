@@ -18,8 +18,9 @@ export default fp(
     const roots = files.roots.map(({ real }) => real)
     const treeChanges = createTreeChanges({ roots, log })
     const keepBounds = () => keepBoundsOf(app.settings.current)
-    const commands = createCommands({ locks, files, bases, history, log, treeChanges, keepBounds })
+    const lookMs = () => app.settings.current.hooks.look_ms
     const parts = { locks, files, bases, history }
+    const commands = createCommands({ ...parts, log, treeChanges, keepBounds, lookMs })
     const firstSights = createFirstSights({ roots, parts, bounds: keepBounds, log })
     app.decorate('commands', commands)
     app.decorate('firstSights', firstSights)

@@ -1,12 +1,10 @@
 // What it costs to keep the files that differ from HEAD, beside `git status` on the same tree; and to judge a command that is harmless.
 import { execFileSync } from 'node:child_process'
 import { realpathSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { keepUnsaved } from '../../src/engine/commands/keep-unsaved.ts'
-import { topOf } from '../../src/operations/discards/git-call.ts'
+import { parseCommand } from '../../src/operations/commands/command-line.ts'
 import { plansOf } from '../../src/operations/discards/plans.ts'
 import { listUnsaved } from '../../src/support/project/unsaved.ts'
-import { readCommandLine } from '../../src/support/shell/walk.ts'
 import { startServer } from '../../test/fixtures/server.ts'
 import { makeTree } from '../../test/fixtures/tree.ts'
 import type { Options } from '../options.ts'
@@ -17,7 +15,7 @@ import { figure, printTable, whole } from '../table.ts'
 const rounds = 9
 const changed = 100
 const perFolder = 100
-const bounds = { maxFiles: 5000, maxBytes: 67_108_864, maxFileBytes: 10_485_760, lookMs: 0 }
+const bounds = { maxFiles: 5000, maxBytes: 67_108_864, maxFileBytes: 10_485_760 }
 const harmless = 'cd packages/a && npm run build 2>&1 | tail -20 && git status --short && git diff HEAD -- src/*.ts'
 const lines = 10_000
 
@@ -29,8 +27,7 @@ export async function unsaved({ files }: Options): Promise<void> {
     ['files', 'git status', 'first time', 'again', 'first, of git status', 'again, of git status'],
     rows
   )
-  const surroundings = { cwd: '/tree', home: homedir(), topOf }
-  const judge = () => plansOf(readCommandLine(harmless, surroundings))
+  const judge = () => plansOf(parseCommand(harmless, '/tree')!)
   for (let at = 0; at < lines; at += 1) judge()
   const begun = performance.now()
   for (let at = 0; at < lines; at += 1) judge()

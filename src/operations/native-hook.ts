@@ -10,6 +10,7 @@ import { timestamp } from '../support/timestamp.ts'
 import { beginCommand, endCommand, endCommandsOf, endForeground, endTask } from './commands/bracket.ts'
 import { defineOperation } from './definition/define.ts'
 import { textOf } from './native/fields.ts'
+import { parseCommand } from './commands/command-line.ts'
 import { judgeCommand } from './commands/judge-command.ts'
 import { harnesses } from './native/harnesses.ts'
 import type { Fields, Harness, NativeCall, Outcome } from './native/native-call.ts'
@@ -82,9 +83,10 @@ async function carryOut(
       return { context: join(unseen, await newsFor(agentId, context, isHeard)) }
     }
     case 'before_command': {
-      const { refusal, note } = await judgeCommand(context, { agentId, ...event })
+      const line = parseCommand(event.command, event.cwd)
+      const { refusal, note } = await judgeCommand(context, { agentId, line, ...event })
       if (refusal !== undefined) return { refusal }
-      await beginCommand(context, { agentId, callId, ...(!isHeard && { note }), ...event })
+      await beginCommand(context, { agentId, callId, line, ...(!isHeard && { note }), ...event })
       return { context: isHeard ? note : undefined }
     }
     case 'after_command': {

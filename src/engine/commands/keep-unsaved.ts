@@ -11,8 +11,6 @@ export interface KeepBounds {
   readonly maxBytes: number
   /** Beyond it a file is not read. */
   readonly maxFileBytes: number
-  /** How long a command waits at most until it is known what differs from HEAD. */
-  readonly lookMs: number
 }
 
 export interface Kept {
@@ -25,8 +23,8 @@ export interface Kept {
 /** Undefined if nothing is kept. */
 export function keepBoundsOf({ hooks, crud }: Pick<Config, 'hooks' | 'crud'>): KeepBounds | undefined {
   if (hooks.git === 'off') return undefined
-  const { keep_files: maxFiles, keep_bytes: maxBytes, look_ms: lookMs } = hooks
-  return { maxFiles, maxBytes, maxFileBytes: crud.max_file_size_bytes, lookMs }
+  const { keep_files: maxFiles, keep_bytes: maxBytes } = hooks
+  return { maxFiles, maxBytes, maxFileBytes: crud.max_file_size_bytes }
 }
 
 /** @param paths absolute; what is there and has not changed since the log knows it is not read again */

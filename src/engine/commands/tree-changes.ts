@@ -47,8 +47,6 @@ interface Survey {
   readonly isComplete: boolean
   /** Whether Git knows of it. */
   readonly files: ReadonlyMap<string, { readonly isNew: boolean; readonly isGone: boolean }>
-  /** Paths that a move of HEAD has changed. */
-  readonly moved: readonly string[]
 }
 
 /** Files that one command has changed and that are looked at. */
@@ -71,22 +69,20 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
   let tookMs = 0
   let endedAt = -Infinity
 
+  const limited = () => anySignal(closing.signal, AbortSignal.timeout(timeoutMs))
+
   async function survey(root: string): Promise<Survey> {
     const restMs = Math.min(maxRestMs, restFactor * tookMs) - (performance.now() - endedAt)
     if (restMs > 1) await delay(restMs, undefined, { ref: false })
     const began = performance.now()
     try {
-      const signal = anySignal(closing.signal, AbortSignal.timeout(timeoutMs))
-      const unsaved = await listUnsaved(root, { signal, maxFiles: maxUnsaved })
-      const before = last.get(root)?.tree?.commit
-      const hasMoved = unsaved !== undefined && before !== undefined && before !== unsaved.tree.commit
+      const unsaved = await listUnsaved(root, { signal: limited(), maxFiles: maxUnsaved })
       const files = [...(unsaved?.files ?? [])].map(
         ([path, { what, head }]) =>
           [path, { isNew: head === undefined && what !== 'deleted', isGone: what === 'deleted' }] as const
       )
-      const moved = hasMoved ? await listChanged(unsaved.tree, before, signal) : []
       const { tree, isComplete = false } = unsaved ?? {}
-      const now = { at: Date.now(), tree, isComplete, files: new Map(files), moved }
+      const now = { at: Date.now(), tree, isComplete, files: new Map(files) }
       last.set(root, now)
       return now
     } finally {
@@ -103,7 +99,9 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
     const cleanIn = own?.isComplete === true ? own.tree : undefined
     const add = (unused: Unused) =>
       found.push(cleanIn === undefined || before?.files.has(unused.path) === true ? unused : { ...unused, cleanIn })
-    const paths = new Set([...now.files.keys(), ...(before?.files.keys() ?? []), ...now.moved])
+    const commit = before?.tree?.commit
+    const moved = commit === undefined ? [] : await listChanged(now.tree, commit, limited())
+    const paths = new Set([...now.files.keys(), ...(before?.files.keys() ?? []), ...moved])
     const { pause } = createSlices()
     for (const path of paths) {
       if (found.length >= maxFound) break

@@ -14,19 +14,23 @@ export interface UnusedParts extends ExamineParts {
   readonly treeChanges: TreeChanges
   /** Undefined while nothing is to be kept. */
   readonly keepBounds: () => KeepBounds | undefined
+  /** How long a command waits at most until it is known what differs from HEAD. */
+  readonly lookMs: () => number
 }
 
-/** Keeps what differs from HEAD, since a command may change it. @returns undefined if that takes too long */
-export async function lookAround({ treeChanges, keepBounds, ...parts }: UnusedParts): Promise<Surveys | undefined> {
-  const bounds = keepBounds()
-  if (bounds === undefined || bounds.lookMs === 0) return undefined
-  const keep = async () => {
+/** Finds what differs from HEAD, and keeps it if it is to be kept: a command may change it. @returns undefined if that takes too long */
+export async function lookAround(all: UnusedParts): Promise<Surveys | undefined> {
+  const { treeChanges, keepBounds, lookMs, ...parts } = all
+  const ms = lookMs()
+  if (ms === 0) return undefined
+  const look = async () => {
     const surveys = await treeChanges.look()
+    const bounds = keepBounds()
     const paths = [...(surveys?.values() ?? [])].flatMap(({ files }) => [...files.keys()])
-    await keepUnsaved(paths, parts, bounds)
+    if (bounds !== undefined) await keepUnsaved(paths, parts, bounds)
     return surveys
   }
-  return Promise.race([keep(), delay(bounds.lookMs, undefined, { ref: false })])
+  return Promise.race([look(), delay(ms, undefined, { ref: false })])
 }
 
 /** What may have changed since the command began, of files that are not in use. */

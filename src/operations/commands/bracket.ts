@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { maskSecrets } from '../../engine/commands/mask-secrets.ts'
+import type { CommandLine } from '../../support/shell/simple-command.ts'
 import { effectOf } from './effect-of.ts'
 
 export interface ReportedCommand {
@@ -10,8 +11,6 @@ export interface ReportedCommand {
   readonly callId: string | undefined
   /** The command line. */
   readonly command: string
-  /** Absolute: where it runs. */
-  readonly cwd: string
   /** What the session is told at its end. */
   readonly note?: string | undefined
 }
@@ -19,14 +18,17 @@ export interface ReportedCommand {
 /** The hook behind a command must not wait longer; what is found later is recorded all the same. */
 const endWaitMs = 150
 
-export async function beginCommand(context: OperationContext, reported: ReportedCommand): Promise<void> {
-  const { agentId, callId, command, cwd, note } = reported
+/** @param line the same command, as it is read */
+export async function beginCommand(
+  context: OperationContext,
+  { agentId, callId, command, note, line }: ReportedCommand & { readonly line: CommandLine | undefined }
+): Promise<void> {
   await context.commands.begin({
     agentId,
     callId,
     text: maskSecrets(command),
     changeSet: context.caller.changeSet ?? `command-${randomUUID()}`,
-    effect: effectOf(command, cwd, context),
+    effect: effectOf(command, line, context),
     ...(note !== undefined && { note })
   })
 }

@@ -1,12 +1,9 @@
 // Which files a command line says that it writes.
-import { homedir } from 'node:os'
 import { dirname } from 'node:path'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { anyEffect, type Effect } from '../../engine/commands/open-command.ts'
 import { orUndefined } from '../../support/attempt.ts'
-import { findRepository } from '../../support/project/repository.ts'
-import { toFolder, type Argument, type SimpleCommand } from '../../support/shell/simple-command.ts'
-import { readCommandLine } from '../../support/shell/walk.ts'
+import { toFolder, type Argument, type CommandLine, type SimpleCommand } from '../../support/shell/simple-command.ts'
 import { callOf, foldersOf, nothing, writesOf, type Writes } from './programs.ts'
 
 /** Of a line that names more, no more is known than that it may write anything. */
@@ -16,9 +13,13 @@ const maxPathLength = 4096
 /** A process that the command does not wait for. */
 const leaving = /(?:^|[^&>|])&(?![&>])|\b(?:nohup|setsid|disown|coproc|daemon)\b/
 
-export function effectOf(command: string, cwd: string, { files }: Pick<OperationContext, 'files'>): Effect {
+/** @param line the same command, as it is read */
+export function effectOf(
+  command: string,
+  line: CommandLine | undefined,
+  { files }: Pick<OperationContext, 'files'>
+): Effect {
   const leavesProcess = leaving.test(command)
-  const line = orUndefined(() => readCommandLine(command, { cwd, home: homedir(), topOf }))
   if (line === undefined) return { ...anyEffect, leavesProcess }
   const named = new Set<string>()
   const places = new Set<string>()
@@ -49,10 +50,6 @@ export function effectOf(command: string, cwd: string, { files }: Pick<Operation
       files.roots.find(({ real }) => real === absolute)?.real
     )
   }
-}
-
-function topOf(folder: string): string | undefined {
-  return findRepository(folder)?.workTree
 }
 
 function effectOfOne(command: SimpleCommand): Writes {

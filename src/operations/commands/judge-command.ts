@@ -1,6 +1,5 @@
 // Judges a shell command before it runs: what it would discard of the uncommitted work of others is refused, and kept in any case.
 import { realpathSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { dirname, relative, sep } from 'node:path'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { keepBoundsOf, keepUnsaved } from '../../engine/commands/keep-unsaved.ts'
@@ -12,21 +11,24 @@ import { listIgnored } from '../../support/project/tree-look.ts'
 import type { Unsaved } from '../../support/project/unsaved.ts'
 import { openWorkTree } from '../../support/project/work-tree.ts'
 import { readOptions } from '../../support/shell/options.ts'
-import { readCommandLine } from '../../support/shell/walk.ts'
+import type { CommandLine } from '../../support/shell/simple-command.ts'
 import { createLook, isTracked, leftBlob, LookFailed, type Discard, type Look } from '../discards/discard.ts'
 import { expandArguments } from '../discards/expand.ts'
-import { aliasOf, topOf, type GitCall } from '../discards/git-call.ts'
+import { aliasOf, type GitCall } from '../discards/git-call.ts'
 import { discarding } from '../discards/git-discard.ts'
 import { isThere, isWithin, removalOf } from '../discards/tree-discard.ts'
 import { findLostFiles, type TakenFile } from '../discards/lost-files.ts'
 import { plansOf, type Plan } from '../discards/plans.ts'
 import { readRemoval } from '../discards/removal.ts'
+import { parseCommand, topOf } from './command-line.ts'
 import { refusalText, sweptText, unknownText, unopenedText, type Found, type LostFile } from '../discards/words.ts'
 
 export interface JudgedCommand {
   readonly agentId: string
   /** The command line. */
   readonly command: string
+  /** The same, as it is read; undefined if it cannot be. */
+  readonly line: CommandLine | undefined
   /** Absolute: where it runs. */
   readonly cwd: string
 }
@@ -43,16 +45,16 @@ const maxJudged = 2000
 const maxUnsaved = 50_000
 const timeoutMs = 20_000
 const maxAliasDepth = 5
+const unreadable: Plan = { kind: 'unknown', why: 'it could not be parsed' }
 const addOptions =
   'n|dry-run v|verbose i|interactive p|patch e|edit f|force u|update N|intent-to-add A|no-ignore-removal|all refresh ignore-errors ignore-missing sparse renormalize chmod= pathspec-from-file= pathspec-file-nul'
 
-/** Never throws: what cannot be judged passes. A command that can discard nothing costs its parsing. */
+/** Never throws: what cannot be judged passes. A command that can discard nothing costs nothing. */
 export async function judgeCommand(context: OperationContext, judged: JudgedCommand): Promise<CommandVerdict> {
   const { hooks } = context.config
   if (hooks.git === 'off') return {}
   try {
-    const surroundings = { cwd: judged.cwd, home: homedir(), topOf }
-    const plans = plansOf(readCommandLine(judged.command, surroundings))
+    const plans = judged.line === undefined ? [unreadable] : plansOf(judged.line)
     if (plans.length === 0) return {}
     const judge = createJudge(context, judged)
     await judge.carryOut(plans)
@@ -129,8 +131,9 @@ function createJudge(context: OperationContext, { agentId, command, cwd }: Judge
     const text = await aliasOf(call)
     if (text === undefined) return []
     const isShell = text.startsWith('!')
-    const folder = isShell ? topOf(call.folder) : call.folder
-    const line = readCommandLine(isShell ? text.slice(1) : `git ${text}`, { cwd: folder, home: homedir(), topOf })
+    const folder = isShell ? (topOf(call.folder) ?? call.folder) : call.folder
+    const line = parseCommand(isShell ? text.slice(1) : `git ${text}`, folder)
+    if (line === undefined) return [unreadable]
     // The arguments are those of the last command of the alias.
     const commands = line.commands.map((one, index) =>
       index === line.commands.length - 1 ? { ...one, words: [...one.words, ...call.args] } : one

@@ -1,6 +1,5 @@
 // A call of Git: its folder, subcommand and arguments, with aliases put in as Git does.
 import { realpathSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { findRepository } from '../../support/project/repository.ts'
 import { runGit } from '../../support/project/run-git.ts'
 import { orUndefined } from '../../support/attempt.ts'
@@ -73,9 +72,4 @@ export async function aliasOf({ folder, verb, settings }: GitCall): Promise<stri
   const { output } = await runGit(ask, AbortSignal.timeout(timeoutMs))
   const entries = output?.split('\0').map((entry) => entry.split(/\n(.*)/s)) ?? []
   return entries.findLast(([key]) => key === `alias.${verb.toLowerCase()}`)?.[1]
-}
-
-/** The folder in which an alias for the shell runs. */
-export function topOf(folder: string): string {
-  return orUndefined(() => findRepository(folder)?.workTree) ?? dirname(`${folder}/x`)
 }

@@ -10,16 +10,26 @@ import { until } from '../../fixtures/until.ts'
 
 const crlf = Array.from({ length: 5 }, (_, line) => `line ${line}\n`).join('')
 
-/** Runs a program of the session that no server has heard of, and waits until its changes are logged. */
-async function runProgram(t: Test, { root, changes }: { readonly root: string; readonly changes: number }) {
-  const { url } = await startServer(t, root, { hooks: { look_ms: 10_000 } })
-  const bob = await connect(t, 'rest', url, 'bob')
-  const hook = async (harness: string, event: object) => {
+function toHook(url: string) {
+  return async (harness: string, event: object) => {
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(`${url}/hooks/${harness}`, { method: 'POST', headers, body: JSON.stringify(event) })
     return (await response.json()) as Answer
   }
-  const anna = createSession(hook, root, 'anna', {})
+}
+
+interface Options {
+  readonly root: string
+  /** How many versions are to be logged. */
+  readonly changes: number
+  readonly hooks?: { readonly git?: 'off'; readonly look_ms?: number }
+}
+
+/** Runs a program of the session that no server has heard of, and waits until its changes are logged. */
+async function runProgram(t: Test, { root, changes, hooks = {} }: Options) {
+  const { url } = await startServer(t, root, { hooks: { look_ms: 10_000, ...hooks } })
+  const bob = await connect(t, 'rest', url, 'bob')
+  const anna = createSession(toHook(url), root, 'anna', {})
   return async (script: string) => {
     const command = './program'
     await anna.before('Bash', { command })
@@ -75,4 +85,50 @@ t.test('what a filter of the repository makes is not known, and is not guessed',
   t.match(undone, { undone: 1, conflicts: [{ path: 'a.f' }] })
   t.equal(tree.read('a.f'), 'a\nmore\n')
   t.equal(tree.read('b.txt'), 'b\n')
+})
+
+t.test('where nothing is kept, the first command is looked at all the same', async (t) => {
+  const { tree, root, git } = makeCommitted(t, { 'a.txt': 'a\n', 'b.txt': 'b\n' })
+  git('checkout', '--quiet', '-b', 'other')
+  tree.write('b.txt', 'other\n')
+  git('commit', '--quiet', '--all', '--message=other')
+  git('checkout', '--quiet', 'main')
+  const run = await runProgram(t, { root, changes: 2, hooks: { git: 'off' } })
+  const { bob, versions } = await run('echo more >> a.txt; git checkout --quiet other')
+  const undone = await bob.call('async_undo', { of_change_set: versions[0]!['change_set'] })
+  t.match(undone, { status: 'ok', conflicts: [] })
+  t.strictSame([tree.read('a.txt'), tree.read('b.txt')], ['a\n', 'b\n'])
+})
+
+t.test(
+  'without a look what the first command changes has its author, and nothing is guessed of what it was',
+  async (t) => {
+    const { tree, root } = makeCommitted(t, { 'a.txt': 'a\n', 'gone.txt': 'gone\n' })
+    const run = await runProgram(t, { root, changes: 3, hooks: { look_ms: 0 } })
+    const { bob, versions } = await run('echo more >> a.txt; rm gone.txt; echo new > new.txt')
+    t.notOk(versions.some((version) => typeof version['previous_hash'] === 'string'))
+    const undone = await bob.call('async_undo', { of_change_set: versions[0]!['change_set'], partial: true })
+    t.match(undone, { undone: 1, files: [{ path: 'new.txt', hash: null }] })
+    t.equal(tree.read('a.txt'), 'a\nmore\n')
+  }
+)
+
+t.test('HEAD is moved by one command, and another begins and ends meanwhile', async (t) => {
+  const { tree, root, git } = makeCommitted(t, { 'b.txt': 'b\n' })
+  git('checkout', '--quiet', '-b', 'other')
+  tree.write('b.txt', 'other\n')
+  git('commit', '--quiet', '--all', '--message=other')
+  git('checkout', '--quiet', 'main')
+  const { url } = await startServer(t, root, { hooks: { look_ms: 10_000 } })
+  const bob = await connect(t, 'rest', url, 'bob')
+  const [anna, carl] = ['anna', 'carl'].map((id) => createSession(toHook(url), root, id, {}))
+  const [moving, reading] = [{ command: './switch' }, { command: './other' }]
+  await anna!.before('Bash', moving)
+  git('checkout', '--quiet', 'other')
+  await carl!.before('Bash', reading)
+  await carl!.after('Bash', reading)
+  await anna!.after('Bash', moving)
+  const history = async () => (await bob.call('async_history', { path: 'b.txt' }))['versions'] as Answer[]
+  await until(async () => (await history()).some(({ agent_id }) => agent_id === 'claude-code/anna'))
+  t.match(await history(), [{ operation: 'command' }, {}])
 })

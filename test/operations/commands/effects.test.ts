@@ -2,6 +2,7 @@
 import { realpathSync } from 'node:fs'
 import t from 'tap'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
+import { parseCommand } from '../../../src/operations/commands/command-line.ts'
 import { effectOf } from '../../../src/operations/commands/effect-of.ts'
 import { makeTree } from '../../fixtures/tree.ts'
 
@@ -51,8 +52,9 @@ t.test('the files that command lines name as written', async (t) => {
     ['echo x > "$F"', '', '', false],
     ['if then', '', '', false]
   ]
+  const effectIn = (line: string) => effectOf(line, parseCommand(line, root), { files })
   for (const [line, named, places, isBounded] of cases) {
-    const effect = effectOf(line, root, { files })
+    const effect = effectIn(line)
     const below = (paths: Iterable<string>) =>
       [...paths]
         .map((path) => path.slice(root.length + 1))
@@ -61,6 +63,6 @@ t.test('the files that command lines name as written', async (t) => {
         .join(' ')
     t.strictSame([below(effect.files), below(effect.places), effect.isBounded], [named, places, isBounded], line)
   }
-  t.equal(effectOf('sleep 5 &', root, { files }).leavesProcess, true)
-  t.equal(effectOf('a && b 2>&1', root, { files }).leavesProcess, false)
+  t.equal(effectIn('sleep 5 &').leavesProcess, true)
+  t.equal(effectIn('a && b 2>&1').leavesProcess, false)
 })
