@@ -51,8 +51,14 @@ export function createCommands(parts: CommandParts) {
   let heldTimer: NodeJS.Timeout | undefined
   let count = 0
 
-  function judge(path: string, there: Now): 'held' | Author | undefined {
-    logAll(takeEarlier(path, there))
+  function judge(path: string, there: Now, isNews: boolean): 'held' | Author | undefined {
+    if (count === 0) return undefined
+    const earlier = takeEarlier(path, there)
+    logAll(earlier)
+    if (!isNews && earlier.length === 0) {
+      forget(path)
+      return undefined
+    }
     const all = suspects.all(path, there)
     const verdict = decide(path, all)
     if (verdict === undefined) {
@@ -237,9 +243,6 @@ export function createCommands(parts: CommandParts) {
 
   history.follow({
     judge,
-    settle: (path) => {
-      if (count > 0) forget(path)
-    },
     release(path) {
       const one = held.get(path)
       forget(path)

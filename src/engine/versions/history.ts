@@ -57,12 +57,11 @@ export interface FileHistory {
 /** Takes changes that were seen on the disk, before they are logged as those of another program. */
 export interface Claims {
   /**
-   * Asked of what is at a path, if it is not what was known to be there, or has another mode.
+   * Asked of what is at a path.
+   * @param isNews whether it is not what was known to be there, or has another mode
    * @returns `held`: to be logged later; the author; or undefined if another program has made it
    */
-  judge(path: string, there: Now): 'held' | Author | undefined
-  /** What is known to be at the path is there. */
-  settle(path: string): void
+  judge(path: string, there: Now, isNews: boolean): 'held' | Author | undefined
   /** A change of the path follows: what is held of it is to be logged now. */
   release(path: string): void
 }
@@ -176,7 +175,7 @@ export function createHistory(bounds: HistoryBounds) {
   /** Notes what is at a path: if it is not what was known to be there, another program has made it. */
   function observe(path: string, there: Now, isBulk = false): void {
     if (claims !== undefined) {
-      const claim = differs(path, there) ? claims.judge(path, there) : claims.settle(path)
+      const claim = claims.judge(path, there, differs(path, there))
       if (claim === 'held') return
       if (claim !== undefined) return append(claim, [{ path, now: there, wasThere: true }])
     }

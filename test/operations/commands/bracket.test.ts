@@ -103,6 +103,7 @@ t.test('what a command has made is a version, though the next one takes it away 
   const ended = anna.tool('PostToolUse', 'Bash', moving, { tool_response: {} })
   await anna.before('Bash', removing)
   rmSync(tree.path('new.txt'))
+  t.match(await bob.call('async_read', { path: 'new.txt' }), { error_code: 'FILE_NOT_FOUND' })
   await Promise.all([ended, anna.tool('PostToolUse', 'Bash', removing, { tool_response: {} })])
   await until(async () => (await history('new.txt'))[0]?.['hash'] === null)
   const [removed] = await history('new.txt')
