@@ -34,6 +34,7 @@ export default fp<{ config: Config; version: string }>(
       maxBytes: config.crud.max_receipt_bytes
     })
     const activity = createActivityLog({ maxAgents: config.crud.max_seen_agents, maxCounts: config.crud.max_hot_files })
+    activity.stays.follow(locks.leases)
     const nativeTurns = createNativeTurns()
     const server: ServerFacts = {
       version,

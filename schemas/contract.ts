@@ -60,6 +60,7 @@ import { NativeHookInput, NativeHookOutput } from './native-hook.ts'
 import { withNotices } from './notices.ts'
 import { ReadInput, ReadOutput } from './read.ts'
 import { RenameInput, RenameOutput } from './rename.ts'
+import { ReplayInput, ReplayOutput } from './replay.ts'
 import { ServerInfoInput, ServerInfoOutput } from './server-info.ts'
 import { StatusInput, StatusOutput } from './status.ts'
 import { TransactionInput, TransactionOutput } from './transaction.ts'
@@ -129,6 +130,7 @@ export const contract = {
   layer_apply: plain(LayerApplyInput, LayerApplyOutput),
   layer_list: plain(LayerListInput, LayerListOutput),
   layer_drop: plain(LayerDropInput, LayerDropOutput),
+  replay: plain(ReplayInput, ReplayOutput),
   list_files: { input: ListFilesInput, output: ListFilesOutput, ...bare },
   read_file: { input: ReadFileInput, output: ReadFileOutput, ...bare },
   edit_file: { input: EditFileInput, output: EditFileOutput, contends: true, envelope: 'bare' }

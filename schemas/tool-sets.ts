@@ -34,7 +34,8 @@ const others: ToolNames = [
   'layer_list',
   'layer_drop',
   'land_prepare',
-  'land_finish'
+  'land_finish',
+  'replay'
 ]
 
 /** Without `files`: a model would have to choose between tools that do nearly the same. */

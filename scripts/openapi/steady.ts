@@ -32,7 +32,8 @@ const numbers: Readonly<Record<string, number>> = {
   p50: 0.12,
   p99: 1.3,
   remaining_seconds: 300,
-  waited_seconds: 1.5
+  waited_seconds: 1.5,
+  seq: 1042
 }
 const times: Readonly<Record<string, string>> = {
   expires_at: endOfLease,

@@ -298,6 +298,12 @@ const farewell: readonly Step[] = [
     input: { path: 'docs/notes.md', ...bob }
   },
   {
+    operation: 'replay',
+    name: 'of_a_moment',
+    summary: 'An operator looks at the plan as it is after the last change of the log.',
+    input: { path, limit: 0 }
+  },
+  {
     operation: 'async_undo',
     name: 'of_a_task',
     summary: "bob takes ann's task back, after he has seen what that changes.",

@@ -1,15 +1,15 @@
 // async_blame: who made each line of a file, from the kept versions, and before them from Git.
 import { contract } from '../../schemas/contract.ts'
-import type { BlameInput, BlameOutput, BlameRange } from '../../schemas/blame.ts'
+import type { BlameInput, BlameOutput } from '../../schemas/blame.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { diffLines } from '../engine/diff/hunks.ts'
 import { splitLines, splitMark } from '../engine/diff/lines.ts'
-import { commandOf } from '../engine/versions/modification.ts'
 import { decodeText } from '../engine/files/text.ts'
 import { blameWithGit, type GitLine } from '../support/project/git-blame.ts'
 import { timestamp } from '../support/timestamp.ts'
-import { findOwners, type Owned, type Owner } from './blame/owners.ts'
+import { findOwners, type Owned } from './blame/owners.ts'
+import { toRanges } from './blame/ranges.ts'
 import { readVersion } from './change/file-version.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { withLocks } from './locking/with-locks.ts'
@@ -25,8 +25,6 @@ export const asyncBlame = defineOperation({
   errors: [...pathErrors, 'FILE_NOT_FOUND', 'FILE_TOO_LARGE', 'ENCODING_ERROR', 'LOCK_TIMEOUT', 'DEADLOCK'],
   handle: blame
 })
-
-type Blamed = Omit<BlameRange, 'start_line' | 'end_line'>
 
 async function blame(
   { path, start_line, end_line }: BlameInput,
@@ -85,42 +83,4 @@ function kept<Fact>(
   }
   copy(from.length)
   return found
-}
-
-function toRanges(
-  owners: readonly Owner[],
-  first: number,
-  last: number,
-  commitOf: (line: number) => GitLine | undefined
-): BlameRange[] {
-  const ranges: BlameRange[] = []
-  let key: string | undefined
-  for (let line = first; line <= last; line += 1) {
-    const blamed = describe(owners[line - 1]!, commitOf(line - 1))
-    const own = JSON.stringify(blamed)
-    const before = ranges.at(-1)
-    if (before !== undefined && own === key) before.end_line = line
-    else ranges.push({ start_line: line, end_line: line, ...blamed })
-    key = own
-  }
-  return ranges
-}
-
-function describe(owner: Owner, commit: GitLine | undefined): Blamed {
-  if (owner === 'unknown') return { agent_id: null, is_known: false }
-  if (owner === 'before')
-    return {
-      agent_id: null,
-      ...(commit !== undefined && { commit: commit.commit, author: commit.author, at: timestamp(commit.at) })
-    }
-  const { agentId, operation, changeSet, hash, at } = owner.version
-  return {
-    agent_id: agentId,
-    operation,
-    ...(changeSet !== undefined && { change_set: changeSet }),
-    ...commandOf(owner.version),
-    hash: hash as string,
-    ...(commit !== undefined && { commit: commit.commit }),
-    at: timestamp(at)
-  }
 }

@@ -33,6 +33,7 @@ import { lockTry } from './lock-try.ts'
 import { lockWait } from './lock-wait.ts'
 import { nativeHook } from './native-hook.ts'
 import { readFile } from './read-file.ts'
+import { replay } from './replay.ts'
 
 export const operations: readonly Operation[] = [
   asyncRead,
@@ -69,6 +70,7 @@ export const operations: readonly Operation[] = [
   layerApply,
   layerList,
   layerDrop,
+  replay,
   listFiles,
   readFile,
   editFile

@@ -659,7 +659,8 @@ t.test('every operation is in the table', async (t) => {
     'layer_drop',
     'land',
     'land_prepare',
-    'land_finish'
+    'land_finish',
+    'replay'
   ]
   const called = new Set([...steps.map(({ name }) => name), ...elsewhere])
   t.strictSame(

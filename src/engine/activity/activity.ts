@@ -1,6 +1,7 @@
 // Who called lately, and at which files agents met: bounded, in memory alone, without any content.
 import type { TreeActivity } from '../../../schemas/activity.ts'
 import { timestamp } from '../../support/timestamp.ts'
+import { createStays } from './stays.ts'
 import { shortened } from '../../support/cut-text.ts'
 
 export interface ActivityLimits {
@@ -44,6 +45,7 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
   let counts = 0
   /** What happened before is not all counted. */
   let countedSince = now()
+  const stays = createStays(now)
   let circles: { readonly at: number; readonly waits: readonly CircleStep[] }[] = []
 
   function meetingAt(path: string, agentId: string | undefined): Meeting {
@@ -120,6 +122,8 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
   }
 
   return {
+    /** Leases and waits, from when until when. */
+    stays,
     /** On each call: kept as cheap as a lookup. @param path as the caller spelt it; a list stands for its first */
     saw(agentId: string, operation: string, path: unknown): void {
       const seen = agents.get(agentId)
@@ -141,6 +145,7 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
       const meeting = meetingAt(path, agentId)
       meeting.waits += 1
       meeting.waitedMs += ms
+      stays.add({ path, agentId, mode: undefined, from: now() - ms, to: now() })
     },
     refusedCircle(waits: readonly CircleStep[]): void {
       circles = [{ at: now(), waits }, ...circles].slice(0, maxCircles)

@@ -18,7 +18,13 @@ export interface Owned {
 /** Of one step from a version to the next. */
 const bound = { maxEditLength: 2000, timeoutMs: 50 }
 
-export async function findOwners(context: OperationContext, path: string, text: string): Promise<Owned> {
+/** @param upTo `seq` of the last version that counts */
+export async function findOwners(
+  context: OperationContext,
+  path: string,
+  text: string,
+  upTo = Infinity
+): Promise<Owned> {
   const { bases, history, config, signal } = context
   const linesOf = (content: string) => splitLines(splitMark(content).body)
   const textOf = async (hash: string) => decodeIfText(await bases.get(hash), config.crud.default_encoding, path)
@@ -27,7 +33,7 @@ export async function findOwners(context: OperationContext, path: string, text: 
   const { pause } = createSlices(signal)
   /** Since the last version whose text is kept. */
   let skipped: Version[] = []
-  for (const version of lifeOf(history, path)) {
+  for (const version of lifeOf(history, path, upTo)) {
     if (version.hash === null) continue
     const content = await textOf(version.hash)
     if (content === undefined) {
@@ -49,18 +55,19 @@ export async function findOwners(context: OperationContext, path: string, text: 
   }
 }
 
-/** The versions of the file that is at a path now, the oldest first, whatever its names were. */
-function lifeOf(history: History, path: string): Version[] {
+/** The versions of the file that is at a path after a version, the oldest first, whatever its names were. */
+function lifeOf(history: History, path: string, upTo: number): Version[] {
   const life: Version[] = []
   let name: string | undefined = path
   let entry: number | undefined
-  for (let before = Infinity; name !== undefined;) {
+  let isFirst = true
+  for (let before = upTo + 1; name !== undefined; isFirst = false) {
     // What one change has made counts as made at once, whatever the order of its names.
     const versions: Version[] = history
       .versions(name)
       .filter((version) => version.seq < before && (entry === undefined || version.entry !== entry))
     // The version with which it left this name.
-    if (before < Infinity && versions.at(-1)?.renamedTo !== undefined) versions.pop()
+    if (!isFirst && versions.at(-1)?.renamedTo !== undefined) versions.pop()
     let next: string | undefined
     for (const version of versions.toReversed()) {
       if (version.hash === null) return life.reverse()

@@ -1,0 +1,175 @@
+// The replay: any moment of the log is what was on the disk then, to the byte, with the authors, holders and waiters of that time.
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { connect, type Answer, type TestClient } from '../fixtures/clients.ts'
+import { createRandom, type Random } from '../fixtures/random.ts'
+import { startServer } from '../fixtures/server.ts'
+import { makeTree, type Tree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
+
+const names = ['a.txt', 'b.txt', 'c.txt', 'd/e.txt', 'd/f.txt']
+
+interface Seen {
+  readonly seq: number
+  /** By path. */
+  readonly texts: Readonly<Record<string, string>>
+  /** The file of which `ranges` says who made each line. */
+  readonly path: string
+  readonly ranges: unknown
+}
+
+/** One change of any kind, as long as it is possible right now. */
+async function changeSomething(
+  tree: Tree,
+  agents: readonly TestClient[],
+  random: Random,
+  step: number
+): Promise<string> {
+  const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)]!
+  const agent = pick(agents)
+  const present = names.filter((name) => tree.all().includes(name))
+  const absent = names.filter((name) => !present.includes(name))
+  const path = pick(present.length > 0 ? present : names)
+  const change_set = `step ${step}`
+  const kind = Math.floor(random() * 9)
+  if (present.length === 0 || (kind === 0 && absent.length > 0)) {
+    const created = pick(absent)
+    await agent.call('async_write', {
+      path: created,
+      content: `new ${step} é\r\nno end`,
+      create_dirs: true,
+      change_set
+    })
+    return created
+  }
+  if (kind === 1 && absent.length > 0) {
+    const renamed = pick(absent)
+    await agent.call('async_rename', { old_path: path, new_path: renamed, create_dirs: true, change_set })
+    return renamed
+  }
+  if (kind === 2 && present.length > 2) await agent.call('async_delete', { path, change_set })
+  else if (kind === 3) await agent.call('async_undo', { of_change_set: `step ${step - 1 - Math.floor(random() * 5)}` })
+  else if (kind === 4) {
+    const other = pick(present)
+    const changes = [...new Set([path, other])].map((each) => ({
+      operation: 'append',
+      path: each,
+      content: `\ntogether ${step}`
+    }))
+    await agent.call('async_transaction', { changes, change_set })
+  } else if (kind === 5) {
+    tree.write(path, `outside ${step}\n${tree.read(path)}`)
+    await agent.call('async_read', { path })
+  } else {
+    const lines = tree.read(path).split('\n')
+    const content = lines.with(Math.floor(random() * lines.length), `line ${step}`).join('\n')
+    const { hash } = await agent.call('async_read', { path })
+    await agent.call('async_update', { path, expected_hash: hash, content, change_set })
+  }
+  return path
+}
+
+t.test('each of some hundred moments has the files, the texts and the authors that were there', async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'a\nb\nc\n', 'b.txt': '', 'c.txt': 'c\n', 'untouched.txt': 'as ever\n' })
+  const settings = { persistence: { enabled: true } }
+  const { url, app } = await startServer(t, tree.root, settings)
+  const agents = [await connect(t, 'rest', url, 'ann'), await connect(t, 'rest', url, 'bob')]
+  const [ann] = agents as [TestClient]
+  for (const path of ['a.txt', 'b.txt', 'c.txt']) await ann.call('async_read', { path })
+  const random = createRandom(37)
+  const seen: Seen[] = []
+  for (let step = 0; step < 120; step += 1) {
+    const path = await changeSomething(tree, agents, random, step)
+    const { seq } = await ann.call('replay', { limit: 0 })
+    const present = names.filter((name) => tree.all().includes(name))
+    const { ranges } = await ann.call('async_blame', { path })
+    const texts = Object.fromEntries(present.map((name) => [name, readFileSync(tree.path(name)).toString('latin1')]))
+    seen.push({ seq, texts, path, ranges })
+  }
+  t.ok(new Set(seen.map(({ seq }) => seq)).size > 80, 'most steps are moments of their own')
+
+  const log = (await ann.call('replay', { with_log: true, limit: 0 }))['log'] as Answer
+  const seqs = log['seqs'] as number[]
+  t.strictSame(log['other_files'], ['untouched.txt'], 'what the log does not know')
+  t.strictSame(
+    [...new Set(seen.map(({ seq }) => seq))].filter((seq) => seq > 0 && !seqs.includes(seq)),
+    [],
+    'each moment is in the log'
+  )
+  await checkMoments(ann, seen)
+  t.match(await ann.call('replay', { seq: 0, path: 'a.txt' }), {
+    seq: 0,
+    file: { content: 'a\nb\nc\n', ranges: [{ start_line: 1, end_line: 3, agent_id: null }] }
+  })
+  t.match(await ann.call('replay', { seq: seqs[9], path: 'untouched.txt' }), { file: { content: 'as ever\n' } })
+  t.match(await ann.call('replay', { seq: 0, contains: 'TOUCHED' }), {
+    files: [{ path: 'untouched.txt', seen_later: true, kept: true }],
+    total_files: 1
+  })
+  const at = new Date((log['times'] as number[])[50]!).toISOString()
+  t.equal((await ann.call('replay', { at, limit: 0 }))['change'].at, at)
+  t.match(await ann.call('replay', { at, seq: 1 }), { error_code: 'INVALID_REQUEST' })
+
+  await app.close()
+  const later = await startServer(t, tree.root, settings)
+  await checkMoments(
+    await connect(t, 'rest', later.url, 'ann'),
+    seen.filter((_, index) => index % 12 === 0)
+  )
+
+  async function checkMoments(client: TestClient, moments: readonly Seen[]): Promise<void> {
+    const wrong: unknown[] = []
+    const expect = (what: unknown[], found: unknown, wanted: unknown) => {
+      if (JSON.stringify(found) !== JSON.stringify(wanted)) wrong.push([...what, { found, wanted }])
+    }
+    for (const { seq, texts, path, ranges } of moments) {
+      const answers = await Promise.all(names.map((name) => client.call('replay', { seq, path: name })))
+      for (const [index, { file, seq: shown }] of answers.entries()) {
+        expect([seq, 'seq'], shown, seq)
+        const name = names[index]!
+        const content = file.content === null ? undefined : Buffer.from(file.content as string).toString('latin1')
+        expect([seq, name], [file.exists, content], [name in texts, texts[name]])
+        if (name === path && ranges !== undefined) expect([seq, name, 'authors'], file.ranges, ranges)
+      }
+      const listed = (answers[0]!['files'] as Answer[]).map((file) => file['path'] as string)
+      expect(
+        [seq, 'files'],
+        listed.filter((name) => name !== 'untouched.txt'),
+        Object.keys(texts).sort()
+      )
+    }
+    t.strictSame(wrong.slice(0, 3), [], `${moments.length} moments`)
+  }
+})
+
+t.test('who held a file and who waited for it is shown as it was', async (t) => {
+  const tree = makeTree(t, { f: 'one\n', g: 'g\n' })
+  const { url } = await startServer(t, tree.root)
+  const [ann, bob] = [await connect(t, 'rest', url, 'ann'), await connect(t, 'rest', url, 'bob')]
+  await ann.call('async_write', { path: 'before', content: 'nobody holds anything\n' })
+  await untilAfter((await ann.call('replay'))['change'])
+  await ann.call('lock_try', { filepaths: ['f'], note: 'a longer change' })
+  const waiting = bob.call('lock_wait', { filepaths: ['f'], timeout_seconds: 60 })
+  await until(async () => (await ann.call('async_status', { path: 'f' }))['queue_depth'] === 1)
+  await ann.call('async_append', { path: 'f', content: 'two\n' })
+  const atChange = [
+    { path: 'f', agent_id: 'ann', waits: false, mode: 'exclusive', note: 'a longer change' },
+    { path: 'f', agent_id: 'bob', waits: true }
+  ]
+  const moment = await ann.call('replay')
+  t.match(moment['locks'], atChange, 'while they last')
+  await untilAfter(moment['change'])
+  await ann.call('lock_release_all')
+  await waiting
+  await bob.call('lock_release_all')
+  await until(async () => (await ann.call('async_status', { path: 'f' }))['queue_depth'] === 0)
+  const { seq } = moment
+  const later = await ann.call('replay', { seq })
+  t.match(later['locks'], atChange, 'and afterwards')
+  t.equal(later['locks'].length, 2, 'the lease that bob got then is not among them')
+  t.strictSame((await ann.call('replay', { seq: seq - 1 }))['locks'], [], 'none before')
+  t.ok(Date.parse(later['locks_known_since']) <= Date.parse(later['change'].at))
+})
+
+/** Times are whole milliseconds, of two clocks. */
+const untilAfter = ({ at }: Answer) => until(() => Date.now() > Date.parse(at) + 5)
