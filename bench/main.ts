@@ -24,6 +24,7 @@ import { load } from './subjects/load.ts'
 import { locks } from './subjects/locks.ts'
 import { merge } from './subjects/merge.ts'
 import { metrics } from './subjects/metrics.ts'
+import { moments } from './subjects/moments.ts'
 import { peers } from './subjects/peers.ts'
 import { persistence } from './subjects/persistence.ts'
 import { relay } from './subjects/relay.ts'
@@ -65,6 +66,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   load,
   greedy,
   board,
+  moments,
   growth,
   targets
 }

@@ -2,9 +2,9 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import type { BlameRange } from '../schemas/blame.ts'
-import { shortened } from '../src/support/cut-text.ts'
+import { BlameTable, Maker } from './blame-table.ts'
 import { html } from './html.ts'
-import { Name, Time } from './parts.ts'
+import { Time } from './parts.ts'
 import { choiceOf, type Choice } from './undo/choice.ts'
 import { useAnswer } from './use-answer.ts'
 import { blamedText, changeThatMade } from './versions.ts'
@@ -18,10 +18,6 @@ interface Props {
   readonly onUndo: (choice: Choice) => void
 }
 
-/** Of a longer file the beginning is drawn. */
-const maxLines = 2000
-const maxLineLength = 2000
-
 export function BlameView({ path, latest, now, short, onUndo }: Props): VNode {
   const { answer, trouble } = useAnswer(() => blamedText(path), `${path} ${latest}`)
   const [chosen, choose] = useState<BlameRange>()
@@ -30,8 +26,6 @@ export function BlameView({ path, latest, now, short, onUndo }: Props): VNode {
     return html`<p class=${trouble === '' ? 'hint' : 'trouble'} role="status">
       ${trouble === '' ? 'Asking who made each line…' : trouble}
     </p>`
-  const lines = answer.content.split(/\r\n|\r|\n/)
-  const shown = answer.blame.ranges.filter(({ start_line }) => start_line <= maxLines)
   const words = trouble === '' ? said : trouble
 
   async function takeBack(range: BlameRange): Promise<void> {
@@ -41,37 +35,13 @@ export function BlameView({ path, latest, now, short, onUndo }: Props): VNode {
   }
 
   return html`${words !== '' && html`<p class="trouble" role="alert">${words}</p>`}
-    <div class="diff-box" tabindex="0" role="region" aria-label="Who made each line">
-      <table class="diff blame">
-        ${shown.map((range) => {
-          const isChosen = chosen?.start_line === range.start_line && chosen.hash === range.hash
-          const texts = lines.slice(range.start_line - 1, Math.min(range.end_line, maxLines))
-          return html`<tbody key=${range.start_line} class=${isChosen ? 'is-chosen' : ''}>
-            ${texts.map(
-              (text, index) =>
-                html`<tr key=${index}>
-                  ${
-                    index === 0 &&
-                    html`<th scope="rowgroup" rowspan=${texts.length}>
-                      <button
-                        type="button"
-                        class="link"
-                        aria-pressed=${isChosen}
-                        onClick=${() => choose(isChosen ? undefined : range)}
-                      >
-                        <${Maker} range=${range} />
-                      </button>
-                    </th>`
-                  }
-                  <td class="number">${range.start_line + index}</td>
-                  <td class="code">${shortened(text, maxLineLength, '…')}</td>
-                </tr>`
-            )}
-          </tbody>`
-        })}
-      </table>
-    </div>
-    ${lines.length > maxLines && html`<p class="hint">${lines.length - maxLines} more lines are not drawn.</p>`}
+    <${BlameTable}
+      label="Who made each line"
+      content=${answer.content}
+      ranges=${answer.blame.ranges}
+      chosen=${chosen}
+      onChoose=${(range: BlameRange) => choose(isSame(range, chosen) ? undefined : range)}
+    />
     ${
       chosen !== undefined &&
       html`<p role="status">
@@ -83,10 +53,8 @@ export function BlameView({ path, latest, now, short, onUndo }: Props): VNode {
     }`
 }
 
-function Maker({ range: { agent_id, author, is_known } }: { range: BlameRange }): VNode {
-  if (agent_id !== null) return html`<${Name} name=${agent_id} />`
-  return html`<span class="dim">${author ?? (is_known === false ? 'one of several' : 'there before')}</span>`
-}
+const isSame = (one: BlameRange, other: BlameRange | undefined): boolean =>
+  one.start_line === other?.start_line && one.hash === other.hash
 
 function describe({ start_line, end_line, operation, change_set, command, commit }: BlameRange): string {
   const lines = start_line === end_line ? `line ${start_line}` : `lines ${start_line}-${end_line}`

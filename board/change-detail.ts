@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { BlameView } from './blame-view.ts'
 import { DiffView } from './diff-view.ts'
+import { formatAddress } from './address.ts'
 import { html } from './html.ts'
 import type { Happening, HistoryVersion, Kind } from './model.ts'
 import { nameOf } from './names.ts'
@@ -67,6 +68,7 @@ export function ChangeDetail({ line, now, short, onChangeSet, onLine, onUndo, la
     <div class="acts">
       ${change !== undefined && !isUndo && html`<button type="button" onClick=${() => onUndo(choiceOf(change, short))}>Take this change back…</button>`}
       ${path !== '' && html`<button type="button" class="quiet" aria-pressed=${isBlamed} onClick=${() => blame(!isBlamed)}>Who made each line</button>`}
+      ${path !== '' && html`<a href=${formatAddress('replay', { at: new Date(line.at).toISOString(), path })}>The tree then</a>`}
     </div>
     ${isBlamed && html`<${BlameView} path=${path} latest=${`${latest} ${restores}`} now=${now} short=${short} onUndo=${onUndo} />`}
     ${trouble !== '' && html`<p class="trouble" role="alert">${trouble}</p>`}

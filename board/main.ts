@@ -1,4 +1,4 @@
-// The page at /board: its frame, its four views, and what connects them.
+// The page at /board: its frame, its five views, and what connects them.
 import { render, type VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { AttentionView } from './attention/attention-view.ts'
@@ -11,6 +11,7 @@ import { LandView } from './land/land-view.ts'
 import { createMeter } from './meter.ts'
 import { knowNames } from './names.ts'
 import { NowView } from './now-view.ts'
+import { ReplayView } from './replay/replay-view.ts'
 import { hasToken, setToken } from './server.ts'
 import { createStore, type State } from './store.ts'
 import type { Choice, OnUndo } from './undo/choice.ts'
@@ -23,6 +24,7 @@ const meter = createMeter()
 const tabs = [
   { id: 'now', name: 'Now' },
   { id: 'changes', name: 'Changes' },
+  { id: 'replay', name: 'Replay' },
   { id: 'land', name: 'Land' },
   { id: 'burns', name: 'Where it burns' }
 ] as const
@@ -39,6 +41,7 @@ function App(): VNode {
     now: () =>
       html`<${NowView} state=${state} store=${store} query=${query} onHistory=${onHistory} onUndo=${onUndo} />`,
     changes: () => html`<${ChangesView} state=${state} query=${query} onUndo=${onUndo} />`,
+    replay: () => html`<${ReplayView} query=${query} root=${state.roots[0]} timeline=${state.timeline} />`,
     land: () => html`<${LandView} name=${query['agent']} />`,
     burns: () => html`<${BurnsView} state=${state} meter=${meter} query=${query} onHistory=${onHistory} />`
   }

@@ -104,7 +104,7 @@ async function bundleBoard() {
   const bundle = await rolldown({ input: join(board, 'main.ts'), platform: 'browser' })
   const { output } = await bundle.write({ file: join(folder, 'page', 'board.js'), format: 'esm', minify: true })
   for (const name of ['index.html', 'icon.svg']) copyFileSync(join(board, name), join(folder, 'page', name))
-  const own = ['base', 'controls', 'frame', 'list', 'attention', 'now', 'changes', 'burns'].map((name) =>
+  const own = ['base', 'controls', 'frame', 'list', 'attention', 'now', 'changes', 'burns', 'replay'].map((name) =>
     join(board, `style/${name}.css`)
   )
   const styles = [join(projectRoot, 'node_modules/uplot/dist/uPlot.min.css'), ...own]

@@ -47,6 +47,13 @@ const views: readonly (readonly [string, (page: Page) => Promise<unknown>])[] = 
     }
   ],
   [
+    'Replay',
+    async (page) => {
+      await page.locator('#replay-files .row', { hasText: 'router.ts' }).click()
+      await page.getByRole('region', { name: 'Text at this moment' }).waitFor()
+    }
+  ],
+  [
     'Where it burns',
     async (page) => {
       await page.locator('.hot tbody tr').first().waitFor()
@@ -314,29 +321,26 @@ const pictured: Readonly<Record<string, string>> = {
   '390 px, light': 'narrow'
 }
 
-inFull(
-  'the three views have no barrier at any width, light and dark, and tell each row from every other',
-  async (t) => {
-    const { url, meet } = await playScene(t)
-    for (const { name, options } of looks) {
-      const page = await openPage(t, browser, options)
-      await page.goto(`${url}/board`)
-      await page.locator('#files .row').first().waitFor()
-      await page.getByRole('region', { name: 'Needs attention' }).waitFor()
-      // What happens while the page is open is in its timeline, too: those who came too late.
-      await meet()
-      for (const [view, ready] of views) {
-        await page.getByRole('link', { name: view }).click()
-        await ready(page)
-        await checkLook(t, page, `${view}, ${name}`)
-        const picture = pictured[name]
-        if (pictures !== undefined && picture !== undefined)
-          await keepPicture(page, pictures, `${view.split(' ').at(-1)?.toLowerCase()}-${picture}`)
-      }
-      await page.context().close()
+inFull('the views have no barrier at any width, light and dark, and tell each row from every other', async (t) => {
+  const { url, meet } = await playScene(t)
+  for (const { name, options } of looks) {
+    const page = await openPage(t, browser, options)
+    await page.goto(`${url}/board`)
+    await page.locator('#files .row').first().waitFor()
+    await page.getByRole('region', { name: 'Needs attention' }).waitFor()
+    // What happens while the page is open is in its timeline, too: those who came too late.
+    await meet()
+    for (const [view, ready] of views) {
+      await page.getByRole('link', { name: view }).click()
+      await ready(page)
+      await checkLook(t, page, `${view}, ${name}`)
+      const picture = pictured[name]
+      if (pictures !== undefined && picture !== undefined)
+        await keepPicture(page, pictures, `${view.split(' ').at(-1)?.toLowerCase()}-${picture}`)
     }
+    await page.context().close()
   }
-)
+})
 
 async function keepPicture(page: Page, folder: string, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true })

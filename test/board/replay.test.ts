@@ -1,6 +1,7 @@
 // The replay: any moment of the log is what was on the disk then, to the byte, with the authors, holders and waiters of that time.
 import { readFileSync } from 'node:fs'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { noBrowser, openPage, startBrowser } from '../fixtures/browser.ts'
 import { connect, type Answer, type TestClient } from '../fixtures/clients.ts'
 import { createRandom, type Random } from '../fixtures/random.ts'
 import { startServer } from '../fixtures/server.ts'
@@ -173,3 +174,85 @@ t.test('who held a file and who waited for it is shown as it was', async (t) => 
 
 /** Times are whole milliseconds, of two clocks. */
 const untilAfter = ({ at }: Answer) => until(() => Date.now() > Date.parse(at) + 5)
+
+const browser = noBrowser === false ? await startBrowser(t) : undefined
+
+async function playChanges(t: Test) {
+  const tree = makeTree(t, { 'src/a.ts': 'one\ntwo\n', 'src/b.ts': 'b\n', 'README.md': 'read me\n' })
+  const { url } = await startServer(t, tree.root)
+  const [ann, bob] = [await connect(t, 'rest', url, 'ann'), await connect(t, 'rest', url, 'bob')]
+  for (const path of ['src/a.ts', 'src/b.ts']) await ann.call('async_read', { path })
+  await ann.call('lock_try', { filepaths: ['src/a.ts'], note: 'adds lines' })
+  await ann.call('async_append', { path: 'src/a.ts', content: 'three\n', change_set: 'More lines' })
+  await ann.call('lock_release_all')
+  await bob.call('async_delete', { path: 'src/b.ts' })
+  await bob.call('async_append', { path: 'src/a.ts', content: 'four\n' })
+  return { tree, url, ann, bob }
+}
+
+t.test('the slider of the board leads to any moment, and a link leads there, too', { skip: noBrowser }, async (t) => {
+  const { url, bob } = await playChanges(t)
+  const page = await openPage(t, browser)
+  await page.goto(`${url}/board#replay`)
+  const files = page.locator('#replay-files .row')
+  await files.filter({ hasText: 'a.ts' }).click()
+  const code = page.getByRole('region', { name: 'Text at this moment' }).locator('.code')
+  const untilText = (...lines: string[]) => until(async () => (await code.allTextContents()).join() === lines.join())
+  await untilText('one', 'two', 'three', 'four')
+  t.match(await files.allTextContents(), [/README\.md.*unchanged/, /src\/a\.ts.*changed.*bob/])
+  const slider = page.getByRole('slider', { name: 'Moment, by change' })
+  await slider.focus()
+  await page.keyboard.press('ArrowLeft')
+  await untilText('one', 'two', 'three')
+  const untilWords = (words: RegExp) =>
+    until(async () => words.test((await slider.getAttribute('aria-valuetext')) ?? ''))
+  await untilWords(/^change 2 of 3, [\d:.]+: bob, delete src\/b\.ts$/)
+  await page.keyboard.press('ArrowLeft')
+  await untilWords(/^change 1 of 3, [\d:.]+: ann, append src\/a\.ts$/)
+  const detail = page.getByRole('region', { name: 'Details' })
+  await detail.getByText(/held it \(exclusive\)/).waitFor()
+  t.match(await detail.locator('.plain').textContent(), /ann.*adds lines/)
+  t.match(await page.locator('.moment-words').textContent(), /ann.*append.*src\/a\.ts.*in More lines/s)
+  t.match(await files.allTextContents(), [
+    /README\.md/,
+    /src\/a\.ts.*held by ann/,
+    /src\/b\.ts.*first looked at|src\/b\.ts.*there before/
+  ])
+  t.strictSame(
+    await detail
+      .locator('.blame th')
+      .allTextContents()
+      .then((all) => all.map((text) => text.trim())),
+    ['there before', 'ann']
+  )
+
+  const other = await openPage(t, browser)
+  await other.goto(page.url())
+  await until(async () => (await other.locator('.code').allTextContents()).join() === 'one,two,three')
+
+  await page.keyboard.press('Home')
+  await untilText('one', 'two')
+  t.equal(await slider.getAttribute('aria-valuetext'), 'before the first change')
+  await page.getByLabel('changes a second').selectOption('20')
+  await page.getByRole('button', { name: 'Play' }).click()
+  await untilText('one', 'two', 'three', 'four')
+  await page.getByRole('button', { name: 'Play' }).waitFor()
+  t.equal(await slider.inputValue(), '3', 'it ends at the last one')
+
+  await bob.call('async_append', { path: 'src/a.ts', content: 'five\n' })
+  await page.getByRole('button', { name: 'Look again' }).click()
+  await page.getByText('4 changes').waitFor()
+  await untilText('one', 'two', 'three', 'four')
+  await page.getByRole('button', { name: 'Later' }).click()
+  await untilText('one', 'two', 'three', 'four', 'five')
+  await detail.getByRole('button', { name: 'ann' }).click()
+  await untilWords(/^change 1 of 4/)
+  await page.getByLabel('Path').fill('read')
+  await until(async () => (await files.count()) === 1)
+
+  await page.getByRole('link', { name: 'Changes' }).click()
+  await page.locator('#timeline .row', { has: page.locator('.kind.deleted') }).click()
+  await detail.getByRole('link', { name: 'The tree then' }).click()
+  await untilWords(/^change 2 of 4.*delete src\/b\.ts$/)
+  await detail.getByText('It was not there at this moment.').waitFor()
+})
