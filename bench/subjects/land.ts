@@ -14,6 +14,8 @@ import { percent, printTable, whole, type Row } from '../table.ts'
 
 const usualCommits = 400
 const atOnce = 8
+/** Each hunk is an edit here, and what the log has forgotten is nobody's: a file is to have more versions than there are hunks. */
+const environment = { ASYNC_CRUD_MCP_CRUD__MAX_FILE_VERSIONS: '10000' }
 
 /** One step of an agent: a file as it is behind it. */
 interface Edit {
@@ -28,6 +30,8 @@ interface Edit {
 interface Counts {
   commits: number
   same: number
+  /** Of those that landed otherwise: the same lines, in hunks that met since what is between them landed later. */
+  met: number
   other: number
   foreign: number
   refused: number
@@ -56,6 +60,7 @@ export async function land({ argument = installed(''), commits = usualCommits }:
       percent(counts.same / counts.commits),
       whole(counts.same),
       whole(counts.other),
+      whole(counts.met),
       whole(counts.refused),
       whole(counts.gone),
       whole(counts.untrue),
@@ -71,6 +76,7 @@ export async function land({ argument = installed(''), commits = usualCommits }:
     'landed as they were',
     'of them',
     'landed otherwise',
+    'of them the same lines',
     'refused',
     'of them taken back by others',
     'of them for no true reason',
@@ -85,6 +91,7 @@ async function replay(repository: string, commits: number): Promise<Counts> {
   const counts: Counts = {
     commits: 0,
     same: 0,
+    met: 0,
     other: 0,
     foreign: 0,
     refused: 0,
@@ -102,7 +109,7 @@ async function replay(repository: string, commits: number): Promise<Counts> {
     git('config', 'user.email', 'name@example.org')
     const windows = windowsOf(git, commits)
     git('checkout', '-q', '--detach', windows[0]!.base)
-    const { url } = await startProgram(owner, ['--dir', root])
+    const { url } = await startProgram(owner, ['--dir', root], environment)
     for (const one of windows) await replayWindow({ url, root, git, random, counts }, one)
   })
   return counts
@@ -181,6 +188,7 @@ async function replayWindow(stage: Stage, { base, commits }: Window): Promise<vo
     if (made === wanted) counts.same += 1
     else {
       counts.other += 1
+      if (linesOf(made) === linesOf(wanted)) counts.met += 1
       if (process.env['BENCH_VERBOSE'] !== undefined)
         console.log(`${commits[index]}\n--- wanted\n${wanted}\n--- made\n${made}`)
       if (hasForeign(made, wanted)) counts.foreign += 1
@@ -232,6 +240,17 @@ function patchOf(git: Git, from: string, to: string): string {
     .split('\n')
     .filter((line) => !line.startsWith('index '))
     .map((line) => (line.startsWith('@@') ? '@@' : line))
+    .join('\n')
+}
+
+/** For each file what is removed, then what is added. */
+function linesOf(patch: string): string {
+  const files = patch.split(/^(?=diff --git )/m).map((file) => file.split('\n').filter((line) => line !== '@@'))
+  return files
+    .flatMap((lines) => [
+      ...lines.filter((line) => !line.startsWith('+')),
+      ...lines.filter((line) => line.startsWith('+'))
+    ])
     .join('\n')
 }
 

@@ -68,7 +68,7 @@ export async function prepareLanding(
     tree,
     landing,
     files,
-    dependent: landing.dependences.map((one) => toDependent(one, nameOf)),
+    dependent: toDependent(landing.dependences, nameOf),
     takenAlong: landing.takenAlong.filter((changeSet) => changeSet !== undefined),
     uncertain: input.include_uncertain ? [] : uncertainIn(logs, input.agent).map(nameOf),
     leftOut: filtered.map(nameOf),
@@ -96,7 +96,7 @@ export async function planAll(context: OperationContext, { paths }: Pick<Selecte
       agent_id: agent,
       paths: landing.files.map(({ path }) => nameOf(path)).sort(),
       ...countLines(logs, agent),
-      dependent: landing.dependences.map((one) => toDependent(one, nameOf))
+      dependent: toDependent(landing.dependences, nameOf)
     })
   }
   return { tree, plan: inOrder(shares), leftOut: filtered.map(nameOf) }
@@ -169,12 +169,14 @@ function toCommitFile({ mode, content }: LandedFile, name: string): CommitFile {
   return { name, mode, bytes: content?.bytes }
 }
 
-function toDependent({ path, lines, on }: FileDependence, nameOf: (path: string) => string): LandDependence {
-  return {
+/** Several changes that rest on the same lines of the same agent are named once. */
+function toDependent(dependences: readonly FileDependence[], nameOf: (path: string) => string): LandDependence[] {
+  const found = dependences.map(({ path, lines, on }) => ({
     path: nameOf(path),
     ...(lines !== undefined && { start_line: lines.start, end_line: lines.end }),
     agent_id: on.agentId
-  }
+  }))
+  return [...new Map(found.map((one) => [JSON.stringify(one), one])).values()]
 }
 
 /** Of leases that those whose changes are landed hold on these files. */
