@@ -1,5 +1,5 @@
 // Puts files into a working tree and its index, as a commit is to have them.
-import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 export interface CommitFile {
@@ -34,9 +34,13 @@ export async function stageFiles(
   await inGroups([...folders], (folder) => mkdir(folder, { recursive: true }))
   await inGroups(made, (file) => place(workTree, file))
   await update(['--add', '--remove', '--replace'], [...removed, ...made])
-  // Not every file system has modes.
-  const executable = made.filter(({ mode }) => mode === '100755')
-  await update(['--chmod=+x'], executable)
+  // Not every file system has modes: one shows all files as executable, another none.
+  const stats = await Promise.all(made.map(({ name }) => lstat(join(workTree, name))))
+  const isShown = stats.map(({ mode }) => (mode & 0o100) !== 0)
+  const mistaken = (wanted: string, shows: boolean) =>
+    made.filter(({ mode }, at) => mode === wanted && isShown[at] === shows)
+  await update(['--chmod=+x'], mistaken('100755', false))
+  await update(['--chmod=-x'], mistaken('100644', true))
   return (await git(['write-tree'], Buffer.alloc(0))).toString('latin1').trim()
 }
 
