@@ -6,6 +6,7 @@ import { BurnsView } from './burns-view.ts'
 import { formatAddress, type Address } from './address.ts'
 import { go, useAddress } from './use-address.ts'
 import { ChangesView } from './changes-view.ts'
+import { Finder, useFinder } from './finder.ts'
 import { html } from './html.ts'
 import { LandView } from './land/land-view.ts'
 import { createMeter } from './meter.ts'
@@ -34,6 +35,7 @@ function App(): VNode {
   const state = useLatest()
   const { view: tab, query } = useAddress<Tab>(['now', ...tabs.map(({ id }) => id)])
   const [undoing, setUndoing] = useState<Undoing>()
+  const [isFinding, find] = useFinder()
   const agents = useMemo(() => namesIn(state), [state.locks, state.activity, state.revision])
   knowNames(agents)
   const onUndo = leadToDialog(setUndoing)
@@ -51,6 +53,7 @@ function App(): VNode {
       <nav aria-label="Views">
         ${tabs.map(({ id, name }) => html`<a key=${id} href=${`#${id}`} aria-current=${id === tab ? 'page' : undefined}>${name}</a>`)}
       </nav>
+      <button type="button" class="quiet" aria-keyshortcuts="/" onClick=${() => find(true)}>Find <kbd>/</kbd></button>
       <${Figures} state=${state} />
       <${ConnectionSign} state=${state} />
     </header>
@@ -64,6 +67,7 @@ function App(): VNode {
             : views[tab]()
       }
     </main>
+    ${isFinding && !isShut && html`<${Finder} agents=${agents} root=${state.roots[0]} onEnd=${() => find(false)} />`}
     ${
       undoing !== undefined &&
       html`<${UndoDialog} ...${undoing} agents=${agents} onEnd=${() => setUndoing(undefined)} />`

@@ -101,7 +101,7 @@ const Log = Type.Object(
     }),
     other_files: Type.Array(Path, {
       description:
-        'Files that are there now and that the log does not know, so that they count as unchanged: 10,000 at most, without those that Git ignores.'
+        'Files that are there now and that the log does not know, so that they count as unchanged: 10,000 at most, without those that Git ignores; none if the tree has more entries than crud.max_list_entries.'
     })
   },
   { title: 'ReplayLog', description: 'What there is to replay.' }

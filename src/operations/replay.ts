@@ -1,7 +1,7 @@
 // replay: the tree as it was after any change of the log: its files, a file's text with its authors, who held and who waited.
 import { contract } from '../../schemas/contract.ts'
 import type { ReplayInput, ReplayOutput } from '../../schemas/replay.ts'
-import { OperationError } from '../errors.ts'
+import { isOperationError, OperationError } from '../errors.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { toSearch } from '../engine/files/glob/list-pattern.ts'
 import { decodeIfText } from '../engine/files/text.ts'
@@ -161,7 +161,17 @@ async function describeLog(context: OperationContext): Promise<Part<'log'>> {
 }
 
 /** Files on the disk whose history has not begun. */
-async function otherFiles({ files, history, config, signal }: OperationContext): Promise<string[]> {
+async function otherFiles(context: OperationContext): Promise<string[]> {
+  try {
+    return await findOtherFiles(context)
+  } catch (error) {
+    // The log is there without them.
+    if (isOperationError(error, 'OVERLOADED') || isOperationError(error, 'DIR_NOT_FOUND')) return []
+    throw error
+  }
+}
+
+async function findOtherFiles({ files, history, config, signal }: OperationContext): Promise<string[]> {
   const found: string[] = []
   for (const { given } of files.roots) {
     const listed = await files.list(given, {

@@ -292,7 +292,7 @@ inFull('times are by the clock of the server', async (t) => {
 })
 
 inFull('the keyboard does what the mouse does', async (t) => {
-  const { url } = await startServer(t, makeTree(t, { f: '', g: '', h: '' }).root)
+  const { url } = await startServer(t, makeTree(t, { f: '', g: '', h: '', 'src/once.ts': '' }).root)
   const ann = await connect(t, 'rest', url, 'ann')
   await ann.call('lock_try', { filepaths: ['f', 'g', 'h'] })
   const page = await openPage(t, browser)
@@ -312,6 +312,26 @@ inFull('the keyboard does what the mouse does', async (t) => {
     await chosen.getByText(name, { exact: true }).waitFor()
     t.equal(await list.getAttribute('aria-activedescendant'), await chosen.getAttribute('id'), `${key} chooses ${name}`)
   }
+
+  await ann.call('async_read', { path: 'src/once.ts' })
+  await page.keyboard.press('/')
+  const finder = page.getByRole('dialog', { name: 'Find an agent or a file' })
+  await finder.waitFor()
+  await page.keyboard.type('ON')
+  await finder.getByRole('option', { name: 'src/once.ts' }).waitFor()
+  await page.keyboard.type('CE/')
+  await finder.getByText('Nothing has this in its name').waitFor()
+  for (let count = 0; count < 5; count += 1) await page.keyboard.press('Backspace')
+  await page.keyboard.type('n')
+  await finder.getByRole('option', { name: 'src/once.ts' }).waitFor()
+  t.match(await finder.getByRole('option', { selected: true }).textContent(), 'ann', 'agents first')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await page.getByRole('region', { name: 'Details' }).getByText('src/once.ts').waitFor()
+  await page.keyboard.press('/')
+  await finder.waitFor()
+  await page.keyboard.press('Escape')
+  await finder.waitFor({ state: 'detached' })
 })
 
 /** What the documentation shows. */

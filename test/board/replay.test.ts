@@ -145,7 +145,7 @@ t.test('each of some hundred moments has the files, the texts and the authors th
 
 t.test('who held a file and who waited for it is shown as it was', async (t) => {
   const tree = makeTree(t, { f: 'one\n', g: 'g\n' })
-  const { url } = await startServer(t, tree.root)
+  const { url } = await startServer(t, tree.root, { crud: { max_list_entries: 1 } })
   const [ann, bob] = [await connect(t, 'rest', url, 'ann'), await connect(t, 'rest', url, 'bob')]
   await ann.call('async_write', { path: 'before', content: 'nobody holds anything\n' })
   await untilAfter((await ann.call('replay'))['change'])
@@ -169,6 +169,8 @@ t.test('who held a file and who waited for it is shown as it was', async (t) => 
   t.match(later['locks'], atChange, 'and afterwards')
   t.equal(later['locks'].length, 2, 'the lease that bob got then is not among them')
   t.strictSame((await ann.call('replay', { seq: seq - 1 }))['locks'], [], 'none before')
+  const { log } = await ann.call('replay', { with_log: true })
+  t.match(log, { seqs: [Number, seq], other_files: [] }, 'the log is there, also of a tree too large to be listed')
   t.ok(Date.parse(later['locks_known_since']) <= Date.parse(later['change'].at))
 })
 
