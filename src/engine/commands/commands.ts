@@ -206,14 +206,15 @@ export function createCommands(parts: CommandParts) {
     } catch (error) {
       log.error({ err: error }, 'what a command has changed could not be recorded')
     }
+    command.isUnsettled = false
     setTimeout(forgetEnded, maxHeldMs).unref()
   }
 
-  /** One that has ended may have made what a longer one finds at its own end. */
+  /** One that has ended may have made what a longer one finds at its own end, or what is still to be found at its own. */
   function forgetEnded(): void {
-    const firstOpen = Math.min(...[...commands].filter(isOpen).map(({ startedAt }) => startedAt))
-    const ended = [...commands].filter((one) => !isOpen(one))
-    const before = Math.min(firstOpen, Date.now() - maxHeldMs)
+    const firstAwaited = Math.min(...[...commands].filter((one) => one.isUnsettled).map(({ startedAt }) => startedAt))
+    const ended = [...commands].filter((one) => !one.isUnsettled)
+    const before = Math.min(firstAwaited, Date.now() - maxHeldMs)
     for (const [index, one] of ended.entries())
       if (one.endedAt! <= before || index < ended.length - maxEnded) commands.delete(one)
   }

@@ -6,6 +6,8 @@ import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { graceMs } from '../../../src/engine/commands/open-command.ts'
+import { contentHash } from '../../../src/engine/files/read-file.ts'
+import { orUndefined } from '../../../src/support/attempt.ts'
 import type { Answer } from '../../fixtures/clients.ts'
 import type { Random } from '../../fixtures/random.ts'
 
@@ -19,8 +21,12 @@ export interface Write {
   /** True if the mark is in the path, or the path is its agent's alone. */
   readonly isByPath: boolean
   /** Of a shell command; milliseconds. */
-  start: number
-  end: number
+  readonly start: number
+  readonly end: number
+  /** The hash of what was at the path before it, null for nothing; undefined if another session may have changed that. */
+  readonly before: string | null | undefined
+  /** Its mark was in the file behind its end. */
+  readonly stood: boolean
 }
 
 export interface Told {
@@ -28,8 +34,16 @@ export interface Told {
   readonly text: string
 }
 
+/** A version that was certainly at its path. */
+export interface Made {
+  readonly path: string
+  readonly hash: string
+}
+
 export interface Campaign {
   readonly writes: readonly Write[]
+  /** Of operations, as they answered. */
+  readonly made: readonly Made[]
   readonly told: readonly Told[]
   /** Commands that were refused, each with the reason. */
   readonly refused: readonly string[]
@@ -51,6 +65,7 @@ const fs=require('fs'),p=require('path');for(const f of fs.readdirSync(process.a
 
 export async function runCampaign({ root, url, sessions, count, random, shared }: Options): Promise<Campaign> {
   const writes: Write[] = []
+  const made: Made[] = []
   const told: Told[] = []
   const refused: string[] = []
   // A formatter by the name of one that the server knows, which is none: nothing is installed for a test.
@@ -59,6 +74,7 @@ export async function runCampaign({ root, url, sessions, count, random, shared }
   writeFileSync(join(programs, 'generate'), formatter, { mode: 0o755 })
   const env = { ...process.env, PATH: `${programs}${delimiter}${process.env['PATH']}` }
   let left = count
+  const bytesAt = (path: string) => orUndefined(() => readFileSync(join(root, path)))
 
   async function post(path: string, body: object): Promise<Answer> {
     const headers = { 'content-type': 'application/json' }
@@ -83,6 +99,8 @@ export async function runCampaign({ root, url, sessions, count, random, shared }
 
     async function shell(kind: string, paths: readonly string[], command: string, isByPath: boolean): Promise<void> {
       const tool = { tool_name: 'Bash', tool_input: { command } }
+      const isOnlyWriter = isByPath || id >= sessions
+      const before = paths.map(bytesAt).map((bytes) => (bytes === undefined ? null : contentHash(bytes)))
       const begun = await hook('PreToolUse', tool)
       if (begun['hookSpecificOutput']?.permissionDecision === 'deny') {
         refused.push(`${kind} of ${mark()}: ${begun['hookSpecificOutput'].permissionDecisionReason}`)
@@ -97,7 +115,11 @@ export async function runCampaign({ root, url, sessions, count, random, shared }
       await hook(hasRun ? 'PostToolUse' : 'PostToolUseFailure', { ...tool, tool_response: {} })
       const end = performance.now()
       if (!hasRun) return
-      for (const path of paths) writes.push({ mark: `${agent}#${number}`, agent, kind, path, isByPath, start, end })
+      for (const [at, path] of paths.entries()) {
+        const stood = bytesAt(path)?.includes(`${mark()}\n`) === true
+        const write = { mark: mark(), agent, kind, path, isByPath, start, end, stood }
+        writes.push({ ...write, before: isOnlyWriter ? before[at] : undefined })
+      }
     }
 
     async function native(path: string, mark: string): Promise<void> {
@@ -177,7 +199,9 @@ export async function runCampaign({ root, url, sessions, count, random, shared }
       },
       () => native(pick(shared), mark()),
       async () => {
-        await post('async_append', { path: pick(shared), content: `${mark()}\n`, agent_id: agent })
+        const path = pick(shared)
+        const { status, hash } = await post('async_append', { path, content: `${mark()}\n`, agent_id: agent })
+        if (status === 'ok') made.push({ path, hash })
       }
     ]
     function mark(): string {
@@ -201,5 +225,5 @@ export async function runCampaign({ root, url, sessions, count, random, shared }
     await session(id + sessions)
   }
   rmSync(programs, { recursive: true })
-  return { writes, told, refused }
+  return { writes, made, told, refused }
 }

@@ -11,6 +11,8 @@ export interface Verdicts {
   readonly overlapping: Counts
   /** How many are one of several, by their kind. */
   readonly uncertain: Readonly<Record<string, number>>
+  /** How many were in their file behind their end, and in no version that is kept. */
+  readonly lost: number
   /** Of the wrong ones and the missing ones: what they are. */
   readonly faults: readonly string[]
 }
@@ -33,10 +35,13 @@ interface Step {
 }
 
 export async function judge({ writes }: Campaign, root: string, app: FastifyInstance): Promise<Verdicts> {
+  // Of the last commands it may not all be logged yet.
+  await app.commands.settled()
   const verdicts = {
     alone: none(),
     overlapping: none(),
     uncertain: {} as Record<string, number>,
+    lost: 0,
     faults: [] as string[]
   }
   const steps = new Map<string, readonly Step[]>()
@@ -48,9 +53,10 @@ export async function judge({ writes }: Campaign, root: string, app: FastifyInst
     const is = outcomeOf(write, found)
     counts[is] += 1
     if (is === 'oneOf') verdicts.uncertain[write.kind] = (verdicts.uncertain[write.kind] ?? 0) + 1
+    if (is === 'missing' && write.stood) verdicts.lost += 1
     if (is === 'wrong' || is === 'missing' || (is === 'oneOf' && counts === verdicts.alone))
       verdicts.faults.push(
-        `${is}: ${write.kind} of ${write.mark} at ${write.path}: ${JSON.stringify(found?.version)} of ${steps.get(path)?.length}`
+        `${is}${write.stood ? ' (stood)' : ''}: ${write.kind} of ${write.mark} at ${write.path}: ${JSON.stringify(found?.version)} of ${steps.get(path)?.length}`
       )
   }
   return verdicts

@@ -22,13 +22,16 @@ interface Options {
   readonly root: string
   /** How many versions are to be logged. */
   readonly changes: number
+  /** Files that are read before. */
+  readonly used?: readonly string[]
   readonly hooks?: { readonly git?: 'off'; readonly look_ms?: number }
 }
 
 /** Runs a program of the session that no server has heard of, and waits until its changes are logged. */
-async function runProgram(t: Test, { root, changes, hooks = {} }: Options) {
+async function runProgram(t: Test, { root, changes, used = [], hooks = {} }: Options) {
   const { url } = await startServer(t, root, { hooks: { look_ms: 10_000, ...hooks } })
   const bob = await connect(t, 'rest', url, 'bob')
+  for (const path of used) await bob.call('async_read', { path })
   const anna = createSession(toHook(url), root, 'anna', {})
   return async (script: string) => {
     const command = './program'
@@ -131,4 +134,13 @@ t.test('HEAD is moved by one command, and another begins and ends meanwhile', as
   const history = async () => (await bob.call('async_history', { path: 'b.txt' }))['versions'] as Answer[]
   await until(async () => (await history()).some(({ agent_id }) => agent_id === 'claude-code/anna'))
   t.match(await history(), [{ operation: 'command' }, {}])
+})
+
+t.test('a change of the executable bit alone is a change, of files in use and of others', async (t) => {
+  const { tree, root } = makeCommitted(t, { 'used.sh': 'echo\n', 'unused.sh': 'echo 2\n', 'plain.txt': 'x\n' })
+  const modes = () => ['used.sh', 'unused.sh', 'plain.txt'].map((path) => statSync(tree.path(path)).mode & 0o111)
+  const run = await runProgram(t, { root, changes: 2, used: ['used.sh', 'plain.txt'] })
+  const { versions } = await run('chmod +x used.sh unused.sh')
+  t.strictSame(modes(), [0o111, 0o111, 0])
+  t.same(versions.map(({ path }) => path).sort(), ['unused.sh', 'used.sh'])
 })
