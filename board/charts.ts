@@ -19,7 +19,8 @@ type Kind = (typeof kinds)[number]['kind']
 
 interface Group {
   readonly key: string
-  readonly shown: string | VNode
+  /** Made anew for each drawing: an element that is kept would keep the page that it was first drawn in. */
+  readonly shown: () => string | VNode
   readonly words: string
   readonly color: string
   readonly counts: Readonly<Record<Kind, readonly number[]>>
@@ -56,14 +57,14 @@ function groupsOf({ groups, rest }: Rates, by: 'agent' | 'folder'): Group[] {
   }))
   if (rest === undefined) return found
   const words = by === 'agent' ? 'all others' : 'elsewhere'
-  return [...found, { key: '\0rest', shown: words, words, color: '--group-rest', counts: rest }]
+  return [...found, { key: '\0rest', shown: () => words, words, color: '--group-rest', counts: rest }]
 }
 
 function namesOf(name: string, by: 'agent' | 'folder'): Pick<Group, 'key' | 'shown' | 'words'> {
   if (by === 'folder')
-    return { key: name, words: `${name}/`, shown: html`<code>${name === '' ? './' : `${name}/`}</code>` }
-  if (name === '') return { key: name, words: 'without a name', shown: 'without a name' }
-  return { key: name, words: name, shown: html`<${Name} name=${name} />` }
+    return { key: name, words: `${name}/`, shown: () => html`<code>${name === '' ? './' : `${name}/`}</code>` }
+  if (name === '') return { key: name, words: 'without a name', shown: () => 'without a name' }
+  return { key: name, words: name, shown: () => html`<${Name} name=${name} />` }
 }
 
 /** What of the chosen time is not known. */
@@ -108,7 +109,7 @@ function Bars({ kind, title, unit, by, from, to, seconds, groups }: BarsProps): 
     <figcaption>
       <b>${title}</b> <b>${total}</b> <span class="dim">${unit}</span>
       <span class="legend">
-        ${sums.map(({ key, shown, color, sum }) => html`<span key=${key}><i style=${{ background: `var(${color})` }}></i>${shown} <b>${sum}</b></span>`)}
+        ${sums.map(({ key, shown, color, sum }) => html`<span key=${key}><i style=${{ background: `var(${color})` }}></i>${shown()} <b>${sum}</b></span>`)}
       </span>
     </figcaption>
     <div ref=${box} role="img" aria-label=${`${title} by ${by}, ${when}: ${parts === '' ? 'none' : parts}`}></div>
