@@ -1,6 +1,6 @@
 // One path of a change: what it gets is staged beside it, what it had keeps a second link, and both ways are one rename.
 import { linkSync, renameSync, symlinkSync } from 'node:fs'
-import { attempt } from '../../support/attempt.ts'
+import { unlink } from 'node:fs/promises'
 import { isErrno, OperationError } from '../../errors.ts'
 import { isUnsupported } from '../../support/unsupported.ts'
 import { createAfterChange, notLookedAt } from './after-change.ts'
@@ -13,7 +13,7 @@ import type { Shelf } from '../files/directory.ts'
 import { removeThrough, type Stage } from './stages.ts'
 import { temporaryName } from '../files/temporary-names.ts'
 import type { OpenEntry } from '../files/walk.ts'
-import { createLink, removeIfThere, type StagedFile, type Writer } from './write-file.ts'
+import { createLink, type StagedFile, type Writer } from './write-file.ts'
 import { matches, nodeMark, type Mark, type NotedStep } from './note.ts'
 
 /** What is at a path before the transaction. An entry is a link, or a file whose bytes do not matter. */
@@ -75,8 +75,8 @@ export interface PreparedStep {
   readonly undo: () => void
   /** Of what the path has now. */
   readonly identity: () => FileIdentity | undefined
-  /** Removes what was staged and is not needed any more. */
-  readonly clear: () => void
+  /** Removes what was staged and is not needed any more: off this thread, since the system frees what was replaced. */
+  readonly clear: () => Promise<void>
 }
 
 /**
@@ -96,9 +96,9 @@ export async function prepareStep(
   const { before, after } = change
   const files: StagedFile[] = []
   const names: string[] = []
-  const clear = () => {
+  const clear = async () => {
     for (const file of files) file.discard()
-    for (const each of names) attempt(() => removeIfThere(shelf.at(each)))
+    await Promise.all(names.map((each) => unlink(shelf.at(each)).catch(() => {})))
   }
 
   async function copy(bytes: Buffer, like: FileVersion | undefined, mode?: number): Promise<string> {
@@ -203,7 +203,7 @@ export async function prepareStep(
       clear
     }
   } catch (error) {
-    clear()
+    await clear()
     throw error
   }
 }

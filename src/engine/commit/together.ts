@@ -84,7 +84,7 @@ export function createTogether({ writer, durability, stages, notes, onUnfinished
     async function takeBack(): Promise<void> {
       for (const step of inOrder(steps).reverse()) step.undo()
       if (isNoted && durability.isFull) await Promise.all(foldersOf(steps).map((folder) => folder.sync()))
-      for (const step of steps) step.clear()
+      await Promise.all(steps.map((step) => step.clear()))
       for (const each of parents.toReversed()) each.undo()
       await note?.end()
     }
@@ -147,7 +147,7 @@ export function createTogether({ writer, durability, stages, notes, onUnfinished
         foldersOf(steps).map((folder) => folder.sync().catch((error: unknown) => after.note(notDurable, error)))
       )
     await note?.end().catch((error: unknown) => after.note(notDurable, error))
-    for (const step of steps) step.clear()
+    await Promise.all(steps.map((step) => step.clear()))
     closePlaces()
     return after.toError('WRITE_ERROR', current, () => hashOf(steps.at(-1)))
   }
