@@ -1,11 +1,13 @@
 // What the page knows of the tree: types of the contract, and what is made of them. Pure: it runs in Node, too.
 import type { Activity } from '../schemas/activity.ts'
 import type { Event, Gap, Ready } from '../schemas/events.ts'
+import type { Health } from '../schemas/health.ts'
 import type { HistoryVersion } from '../schemas/history.ts'
 import type { LockList } from '../schemas/lock-list.ts'
 
 export type { Activity, HistoryVersion, LockList }
 export type TreeEvent = Event | Gap | Ready
+export type Degraded = Health['degraded'][number]
 export type LockedFile = LockList['files'][number]
 export type Holder = LockedFile['holders'][number]
 export type Waiter = LockedFile['pending_requests'][number]

@@ -8,6 +8,7 @@ import {
   markMerged,
   toHappening,
   type Activity,
+  type Degraded,
   type Happening,
   type HistoryVersion,
   type LockedFile,
@@ -34,6 +35,8 @@ export interface State {
   readonly isLoaded: boolean
   readonly locks: LockList | undefined
   readonly activity: Activity | undefined
+  /** Parts of the server that do not work as they should. */
+  readonly degraded: readonly Degraded[]
   readonly roots: readonly string[]
   readonly version: string
   /** Oldest first. Always the same list; `revision` says that it has grown. */
@@ -61,6 +64,7 @@ export function createStore() {
     isLoaded: false,
     locks: undefined,
     activity: undefined,
+    degraded: [],
     roots: [],
     version: '',
     timeline,
@@ -74,6 +78,7 @@ export function createStore() {
   let restUntil = 0
   let isRefreshing = false
   let readAgainAt = -Infinity
+  let healthAt = -Infinity
   let isWantedAgain = false
   let endStream = () => {}
   let drawnAt = -Infinity
@@ -182,6 +187,7 @@ export function createStore() {
         setLocks(await readList(''))
       } else if (isLong(state.locks?.files ?? [])) await readWaits()
       set({ activity: await get<Activity>('/activity'), isLoaded: true })
+      await readHealth()
     } catch (error) {
       readAgainAt = -Infinity
       if (error instanceof ServerError && error.status === 401)
@@ -196,6 +202,14 @@ export function createStore() {
       refreshIn(isWantedAgain ? 0 : idleMs)
       isWantedAgain = false
     }
+  }
+
+  /** No event tells of it. */
+  async function readHealth(): Promise<void> {
+    if (performance.now() < healthAt) return
+    healthAt = performance.now() + idleMs
+    const { degraded } = await get<{ degraded: readonly Degraded[] }>('/health')
+    set({ degraded })
   }
 
   /** Only waiters that have joined a queue are told by events, not those that have left it. */

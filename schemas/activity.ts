@@ -120,6 +120,37 @@ export const Activity = Type.Object(
       ),
       { description: 'The last of them, the latest first.' }
     ),
+    rivals: Type.Array(
+      Type.Object(
+        {
+          path: Path,
+          late_agent_id: Type.String({ description: 'Whose change came too late the last time.' }),
+          agent_id: Type.String({ description: 'Who had made the version that it met; "external" as elsewhere.' }),
+          times: Type.Array(Timestamp, {
+            description: 'When one of them came too late; the last ten, the latest last.'
+          })
+        },
+        { title: 'Rivals', description: 'Two agents of which one came too late for a change of the other.' }
+      ),
+      { description: 'Pairs that met more than once at one file and were not merged, the latest first; 50 at most.' }
+    ),
+    refused_commands: Type.Array(
+      Type.Object(
+        {
+          at: Timestamp,
+          agent_id: Type.String({ description: 'Who wanted to run it.' }),
+          command: Type.String({ description: 'Its first line, cut if it is long, without secrets.' }),
+          files: Type.Array(Type.String(), { description: 'Files whose lines it would discard; ten at most.' }),
+          further_files: count('How many more.'),
+          others: Type.Array(Type.String(), { description: 'Whose uncommitted lines these are; ten at most.' })
+        },
+        {
+          title: 'RefusedCommand',
+          description: 'A shell command that hooks refused, since it would discard the work of others.'
+        }
+      ),
+      { description: 'The last of them, the latest first.' }
+    ),
     long_wait_seconds: Type.Number({ minimum: 0, description: 'The setting locks.long_wait_seconds.' }),
     timestamp: Timestamp
   },

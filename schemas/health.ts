@@ -1,5 +1,5 @@
 // GET /health: the state of the process for a monitor (PRD 11.2).
-import { treeRole } from './common.ts'
+import { Timestamp, treeRole } from './common.ts'
 import { Type, type Static } from './typebox.ts'
 
 const milliseconds = (description: string) => Type.Number({ minimum: 0, description })
@@ -13,7 +13,8 @@ export const Health = Type.Object(
     degraded: Type.Array(
       Type.Object({
         part: Type.String({ description: 'Such as `watcher`.' }),
-        message: Type.String({ description: 'What is missing, what that means, and what to do.' })
+        message: Type.String({ description: 'What is missing, what that means, and what to do.' }),
+        since: Timestamp
       }),
       { description: 'The parts that do not work as they should.' }
     ),

@@ -10,6 +10,7 @@ import { CopyButton, Name, Path, useNow } from '../parts.ts'
 import type { State, Store } from '../store.ts'
 import { clockTime, exactTime, span } from '../time.ts'
 import type { OnUndo } from '../undo/choice.ts'
+import { go } from '../use-address.ts'
 import { findConcerns, type Concern, type Part } from './concerns.ts'
 
 /** A longer list is no help: the worst come first. */
@@ -23,7 +24,7 @@ export function AttentionView(props: { state: State; store: Store; onUndo: OnUnd
   const now = useNow()
   const [breaking, setBreaking] = useState<Lease>()
   const short = shortenerOf(state.roots)
-  const all = findConcerns({ files: state.locks?.files ?? [], activity: state.activity, now, short })
+  const all = findConcerns({ ...state, files: state.locks?.files ?? [], now, short })
   const concerns = all.slice(0, maxShown)
   return html`<${News} concerns=${concerns} short=${short} /> ${
       concerns.length > 0 &&
@@ -47,7 +48,7 @@ interface RowProps {
 }
 
 function Row({ concern, now, short, onBreak, onUndo }: RowProps): VNode {
-  const { title, words, since, lease, message, undo } = concern
+  const { title, words, since, lease, message, undo, land } = concern
   return html`<li>
     <span class="kind">${title}</span>
     <span class="what">
@@ -59,6 +60,7 @@ function Row({ concern, now, short, onBreak, onUndo }: RowProps): VNode {
     </span>
     <span class="ways">
       ${message !== undefined && html`<${CopyButton} text=${() => message.text}>Copy a message for <${Name} name=${message.to} /><//>`}
+      ${land !== undefined && html`<button type="button" class="quiet" onClick=${() => go(formatAddress('land', { agent: land }))}>Land its work…</button>`}
       ${undo !== undefined && html`<button type="button" class="quiet" onClick=${() => onUndo(undo)}>Take changes back…</button>`}
       ${lease !== undefined && html`<button type="button" class="quiet danger" onClick=${() => onBreak(lease)}>Break the lease…</button>`}
     </span>

@@ -1,7 +1,7 @@
 // What needs an operator: derived from what the server has said last, and gone by itself when its cause is. Pure.
-import type { Activity, Holder, LockedFile, Waiter } from '../model.ts'
-import type { Choice } from '../undo/choice.ts'
-import { circleMessage, holderMessage } from './messages.ts'
+import type { Activity, Degraded, Holder, LockedFile, Waiter } from '../model.ts'
+import { escapeGlob, type Choice } from '../undo/choice.ts'
+import { circleMessage, discardMessage, holderMessage, rivalMessage } from './messages.ts'
 
 /** A sentence, of which names and paths are shown in their own way. */
 export type Part = string | { readonly agent: string } | { readonly path: string }
@@ -20,19 +20,26 @@ export interface Concern {
   readonly message?: { readonly to: string; readonly text: string }
   /** Changes to be looked at, and taken back. */
   readonly undo?: Choice
+  /** The agent whose uncommitted work may be landed. */
+  readonly land?: string
 }
 
 export interface Known {
   readonly files: readonly LockedFile[]
   readonly activity: Activity | undefined
+  readonly degraded: readonly Degraded[]
   readonly now: number
   readonly short: (path: string) => string
 }
 
 /** A holder without a call for so many times as long as a wait may take has gone, or is stuck. */
 const silentWaits = 2
-/** A refused circle is shown no longer than that, and at least as long as a wait may take. */
-const circleMs = 10 * 60_000
+/** What is over is shown no longer than that. */
+const newsMs = 10 * 60_000
+/** Two agents that meet so often meanwhile will meet again. */
+const rivalTimes = 3
+/** Not an agent: changes by programs beside the server. */
+const outside = 'external'
 
 /** The worst first. */
 export function findConcerns(known: Known): Concern[] {
@@ -47,7 +54,13 @@ export function findConcerns(known: Known): Concern[] {
     return known.now - lastCall >= silentMs ? lastCall : undefined
   }
   const waits = waitedFor.flatMap((file) => silentHolder(file, silentSince, known) ?? longWait(file, known) ?? [])
-  return [...waits.sort((one, other) => one.since - other.since), ...refusedCircles(waitedFor, known)]
+  return [
+    ...known.degraded.map(degradedPart),
+    ...waits.sort((one, other) => one.since - other.since),
+    ...refusedCircles(waitedFor, known),
+    ...refusedCommands(known),
+    ...rivals(known)
+  ]
 }
 
 function silentHolder(
@@ -95,13 +108,65 @@ function waysOut(
   return { lease: { path, holders: leases }, message: { to: holder.agent_id, text } }
 }
 
+function degradedPart({ part, message, since }: Degraded): Concern {
+  return { key: `degraded ${part}`, title: 'Degraded', words: [`${part}: ${message}`], since: Date.parse(since) }
+}
+
+function refusedCommands({ activity, now }: Known): Concern[] {
+  const latest = (activity?.refused_commands ?? []).filter(({ at }) => now - Date.parse(at) <= newsMs)
+  return latest.map((refused) => {
+    const { at, agent_id: agent, command, files, further_files, others } = refused
+    const [other] = others
+    const more = files.length - 1 + further_files
+    const inFiles = files.length === 0 ? '' : ` in ${files[0]}${more > 0 ? ` and ${more} more` : ''}`
+    return {
+      key: `command ${at} ${agent}`,
+      title: 'Command refused',
+      words: [
+        { agent },
+        ` wanted to run ${command}: it would discard uncommitted lines of `,
+        ...(other === undefined ? ['others'] : [{ agent: other }]),
+        `${others.length > 1 ? ` and ${others.length - 1} more` : ''}${inFiles}`
+      ],
+      since: Date.parse(at),
+      ...(other !== undefined && { undo: { by_agent: other } }),
+      ...(other !== undefined &&
+        other !== outside && { land: other, message: { to: other, text: discardMessage(agent, refused) } })
+    }
+  })
+}
+
+function rivals({ activity, now, short }: Known): Concern[] {
+  return (activity?.rivals ?? []).flatMap(({ path, late_agent_id: late, agent_id: first, times }) => {
+    const recent = times.map((at) => Date.parse(at)).filter((at) => now - at <= newsMs)
+    const [since] = recent
+    if (since === undefined || recent.length < rivalTimes) return []
+    const text = rivalMessage(short(path), late, first, recent.length)
+    return {
+      key: `rivals ${path} ${[late, first].sort().join(' ')}`,
+      title: 'Again and again',
+      words: [
+        { agent: late },
+        ' and ',
+        { agent: first },
+        ' change ',
+        { path },
+        ` at the same time: ${recent.length} changes came too late`
+      ],
+      since,
+      message: { to: late, text },
+      undo: { paths: [escapeGlob(short(path))], since: new Date(since).toISOString() }
+    }
+  })
+}
+
 /** As long as another waits for what the refused one holds: it has to let go. */
 function refusedCircles(waitedFor: readonly LockedFile[], known: Known): Concern[] {
   const { activity, now, short } = known
   return (activity?.refused_circles ?? []).flatMap(({ at, waits }) => {
     const since = Date.parse(at)
     const [refused, last] = [waits[0], waits.at(-1)]
-    if (refused === undefined || last === undefined || now - since > circleMs) return []
+    if (refused === undefined || last === undefined || now - since > newsMs) return []
     const file = waitedFor.find(({ path }) => path === last.waits_for)
     const goesOn = file?.pending_requests.some(
       ({ agent_id, queued_at }) => agent_id === last.agent_id && Date.parse(queued_at) <= since

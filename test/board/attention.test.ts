@@ -1,10 +1,12 @@
 // What needs an operator stands at the top of the board as long as its cause lasts, with the buttons that help.
+import { renameSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { findConcerns, type Known } from '../../board/attention/concerns.ts'
 import type { Activity, Holder, LockedFile, Waiter } from '../../board/model.ts'
 import { noBrowser as skip, openPage, startBrowser } from '../fixtures/browser.ts'
 import { connect } from '../fixtures/clients.ts'
+import { makeCommitted } from '../fixtures/repository.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
@@ -22,18 +24,16 @@ const quiet: Activity = {
   files: [],
   strip_seconds: 60,
   refused_circles: [],
+  rivals: [],
+  refused_commands: [],
   long_wait_seconds: 60,
   timestamp: at(0)
 }
 
 /** What is shown so many seconds after the start. */
 function shownAt(seconds: number, files: readonly LockedFile[], activity: Partial<Activity> = {}): string[] {
-  const known: Known = {
-    files,
-    activity: { ...quiet, ...activity },
-    now: start + seconds * 1000,
-    short: (path) => path
-  }
+  const now = start + seconds * 1000
+  const known: Known = { files, activity: { ...quiet, ...activity }, degraded: [], now, short: (path) => path }
   return findConcerns(known).map(({ title, words, since }) => {
     const text = words.map((part) => (typeof part === 'string' ? part : 'agent' in part ? part.agent : part.path))
     return `${(since - start) / 1000} ${title}: ${text.join('')}`
@@ -76,6 +76,23 @@ t.test('a refused circle needs attention as long as its other agents wait for th
   t.notOk(shownAt(165, [{ ...file, pending_requests: [waiter('bob', 110)] }], refused).includes(text), 'a new wait')
   t.notOk(shownAt(701, [file], refused).includes(text), 'by now it is a long wait like any other')
 })
+
+t.test(
+  'two agents need attention that met three times in ten minutes at one file, and a refused command',
+  async (t) => {
+    const rivals = [{ path: 'f', late_agent_id: 'ann', agent_id: 'bob', times: [0, 300, 500].map(at) }]
+    t.strictSame(shownAt(600, [], { rivals }), [
+      '0 Again and again: ann and bob change f at the same time: 3 changes came too late'
+    ])
+    t.strictSame(shownAt(601, [], { rivals }), [], 'two of them by now')
+    const refused = { at: at(0), agent_id: 'ann', command: '"git stash"', files: ['f', 'g'], further_files: 3 }
+    const shown = (others: string[]) => shownAt(600, [], { refused_commands: [{ ...refused, others }] })
+    const text = '0 Command refused: ann wanted to run "git stash": it would discard uncommitted lines of'
+    t.strictSame(shown(['bob', 'cy']), [`${text} bob and 1 more in f and 4 more`])
+    t.strictSame(shown([]), [`${text} others in f and 4 more`])
+    t.strictSame(shownAt(601, [], { refused_commands: [{ ...refused, others: [] }] }), [])
+  }
+)
 
 const browser = skip === false ? await startBrowser(t) : undefined
 
@@ -130,6 +147,54 @@ t.test('a silent holder and a broken deadlock are shown, said once, and ended fr
   await ann.call('lock_release_all')
   await blocked
   await attention.waitFor({ state: 'detached' })
+})
+
+t.test('agents that keep meeting, a refused command and a degraded part lead to what helps', { skip }, async (t) => {
+  const { root, git } = makeCommitted(t, { 'src/a.ts': 'a\n', 'src/b.ts': 'b\n' })
+  git('config', 'user.name', 'ann')
+  git('config', 'user.email', 'ann@example.org')
+  const { url } = await startServer(t, root)
+  const [ann, bob] = [await connect(t, 'rest', url, 'ann'), await connect(t, 'rest', url, 'bob')]
+  const page = await openPage(t, browser)
+  await page.goto(`${url}/board`)
+  await page.getByText('No agent has called yet').waitFor()
+  const attention = page.getByRole('region', { name: 'Needs attention' })
+
+  for (const step of ['one', 'two', 'three']) {
+    const { hash } = await ann.call('async_read', { path: 'src/b.ts' })
+    await bob.call('async_update', { path: 'src/b.ts', expected_hash: hash, content: `${step}\n` })
+    const late = await ann.call('async_update', { path: 'src/b.ts', expected_hash: hash, content: 'mine\n' })
+    t.equal(late['status'], 'contention')
+  }
+  const rivals = attention.locator('li', { hasText: 'Again and again' })
+  await rivals.getByText('at the same time: 3 changes came too late').waitFor()
+  await rivals.getByRole('button', { name: 'Take changes back…' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Take changes back?' })
+  await dialog.getByRole('button', { name: /^Take back \d changes?$/ }).waitFor()
+  t.equal(await dialog.getByLabel('Files').inputValue(), 'src/b.ts')
+  await page.keyboard.press('Escape')
+
+  const tool = { tool_name: 'Bash', tool_input: { command: 'git checkout .' } }
+  await fetch(`${url}/hooks/claude-code`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ session_id: 'me', hook_event_name: 'PreToolUse', cwd: root, ...tool })
+  })
+  const command = attention.locator('li', { hasText: 'Command refused' })
+  await command.waitFor()
+  t.match(
+    await command.textContent(),
+    /claude me wanted to run git checkout \.: .* uncommitted lines of bob in src\/b\.ts/
+  )
+  await command.getByRole('button', { name: 'Land its work…' }).click()
+  await page.getByRole('region', { name: 'Details' }).getByRole('heading', { name: 'bob' }).waitFor()
+
+  await page.getByRole('link', { name: 'Now' }).click()
+  renameSync(root, `${root}-away`)
+  const degraded = attention.locator('li', { hasText: 'Degraded' })
+  await degraded.getByText(/^roots: /).waitFor()
+  renameSync(`${root}-away`, root)
+  await degraded.waitFor({ state: 'detached' })
 })
 
 /** From now on: what a screen reader would say of it. */

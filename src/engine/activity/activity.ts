@@ -3,6 +3,7 @@ import type { TreeActivity } from '../../../schemas/activity.ts'
 import { timestamp } from '../../support/timestamp.ts'
 import { createStays } from './stays.ts'
 import { shortened } from '../../support/cut-text.ts'
+import { createTroubles } from './troubles.ts'
 
 export interface ActivityLimits {
   /** Agents that are remembered; those not seen for longest are forgotten first. */
@@ -28,13 +29,10 @@ export interface Meeting {
   waitedMs: number
 }
 
-type CircleStep = TreeActivity['refused_circles'][number]['waits'][number]
-
 export type ActivityLog = ReturnType<typeof createActivityLog>
 
 export const minuteMs = 60_000
 const longestMinutes = 1440
-const maxCircles = 20
 const stripSlices = 60
 const maxPathLength = 300
 
@@ -46,7 +44,7 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
   /** What happened before is not all counted. */
   let countedSince = now()
   const stays = createStays(now)
-  let circles: { readonly at: number; readonly waits: readonly CircleStep[] }[] = []
+  const troubles = createTroubles(now)
 
   function meetingAt(path: string, agentId: string | undefined): Meeting {
     const minute = Math.floor(now() / minuteMs)
@@ -124,6 +122,7 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
   return {
     /** Leases and waits, from when until when. */
     stays,
+    troubles,
     /** On each call: kept as cheap as a lookup. @param path as the caller spelt it; a list stands for its first */
     saw(agentId: string, operation: string, path: unknown): void {
       const seen = agents.get(agentId)
@@ -147,9 +146,6 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
       meeting.waitedMs += ms
       stays.add({ path, agentId, mode: undefined, from: now() - ms, to: now() })
     },
-    refusedCircle(waits: readonly CircleStep[]): void {
-      circles = [{ at: now(), waits }, ...circles].slice(0, maxCircles)
-    },
     /** Milliseconds since the epoch; of what happened before, not all meetings are counted. */
     get countedSince(): number {
       return countedSince
@@ -163,7 +159,7 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
       return {
         agents: listAgents(limit),
         ...listFiles(spanMinutes, limit),
-        refused_circles: circles.map(({ at, waits }) => ({ at: timestamp(at), waits: [...waits] })),
+        ...troubles.list(),
         timestamp: timestamp(now())
       }
     }

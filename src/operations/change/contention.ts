@@ -148,19 +148,23 @@ async function confirm(
 
 /** For subscribers, the board and the metrics. @param merged whether the late change was made all the same */
 export function publishContention(
-  { events, caller, counts, activity }: OperationContext,
+  { events, caller, counts, activity, history }: OperationContext,
   stale: StaleChange,
   merged: boolean
 ): void {
   if (merged) counts.mergesMade += 1
   else counts.contentions += 1
-  activity.contended(stale.canonicalPath, caller.agentId, merged)
+  const { canonicalPath: path, current } = stale
+  activity.contended(path, caller.agentId, merged)
+  const first = history.versions(path).findLast(({ hash }) => hash === current.hash)?.agentId
+  if (!merged && caller.agentId !== undefined && first !== undefined)
+    activity.troubles.met({ path, late: caller.agentId, first })
   events.publish({
     type: 'contention',
-    path: stale.canonicalPath,
+    path,
     agent_id: caller.agentId ?? null,
     expected_hash: stale.expectedHash,
-    current_hash: stale.current.hash,
+    current_hash: current.hash,
     merged
   })
 }

@@ -18,10 +18,20 @@ import { aliasOf, type GitCall } from '../discards/git-call.ts'
 import { discarding } from '../discards/git-discard.ts'
 import { isThere, isWithin, removalOf } from '../discards/tree-discard.ts'
 import { findLostFiles, type TakenFile } from '../discards/lost-files.ts'
+import { isAuthor } from '../discards/lost-lines.ts'
 import { plansOf, type Plan } from '../discards/plans.ts'
 import { readRemoval } from '../discards/removal.ts'
 import { parseCommand, topOf } from './command-line.ts'
-import { refusalText, sweptText, unknownText, unopenedText, type Found, type LostFile } from '../discards/words.ts'
+import {
+  maxFiles,
+  quoteLine,
+  refusalText,
+  sweptText,
+  unknownText,
+  unopenedText,
+  type Found,
+  type LostFile
+} from '../discards/words.ts'
 
 export interface JudgedCommand {
   readonly agentId: string
@@ -225,13 +235,26 @@ function createJudge(context: OperationContext, { agentId, command, cwd }: Judge
     const notes: string[] = []
     if (config.hooks.git === 'refuse') {
       const found = await findTaken()
-      if (found.lost.length + found.notLooked > 0) return { refusal: refusalText(agentId, maskSecrets(command), found) }
+      if (found.lost.length + found.notLooked > 0) return { refusal: refuse(found) }
       const others = await findSwept()
       if (others.length > 0) notes.push(sweptText(others, agentId))
     }
     if (unknown.length > 0) notes.push(unknownText(unknown))
     if (unopened.size > 0) notes.push(unopenedText([...unopened]))
     return notes.length === 0 ? {} : { note: notes.join('\n') }
+  }
+
+  function refuse(found: Found): string {
+    const masked = maskSecrets(command)
+    const files = found.lost.slice(0, maxFiles).map(({ shown }) => shown)
+    context.activity.troubles.refusedCommand({
+      agent_id: agentId,
+      command: quoteLine(masked),
+      files,
+      further_files: found.lost.length + found.notLooked - files.length,
+      others: [...new Set(found.lost.flatMap(({ lost }) => [...lost.keys()]))].filter(isAuthor).slice(0, maxFiles)
+    })
+    return refusalText(agentId, masked, found)
   }
 
   async function findTaken(): Promise<Found> {

@@ -227,7 +227,7 @@ function pathOf(input: object): unknown {
 /** A wait that was refused since it would never have ended: the board shows it. */
 function reportCircle({ details, path = '' }: OperationError, operation: string, context: OperationContext): void {
   const waits = (details?.['waits'] ?? []) as { agent_id: string; waits_for: string }[]
-  context.activity.refusedCircle(waits)
+  context.activity.troubles.refusedCircle(waits)
   context.events.publish({ type: 'deadlock', path, agent_id: waits[0]?.agent_id ?? null, operation, waits })
 }
 

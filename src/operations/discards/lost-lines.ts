@@ -15,6 +15,9 @@ export type Lost = ReadonlyMap<string, number>
 const before = 'someone before the server knew the file'
 const unknown = 'someone unknown'
 
+/** True for an agent, and for changes outside the server. */
+export const isAuthor = (name: string): boolean => name !== before && name !== unknown
+
 /** Versions of a file that are compared. */
 const maxVersions = 50
 /** Of one comparison. */

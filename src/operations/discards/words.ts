@@ -8,7 +8,7 @@ export interface LostFile {
   readonly lost: Lost
 }
 
-const maxFiles = 10
+export const maxFiles = 10
 const maxOwn = 20
 
 export interface Found {
@@ -64,6 +64,7 @@ function quote(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
-function quoteLine(command: string): string {
+/** Its first line, as far as it is short. */
+export function quoteLine(command: string): string {
   return beginningOf(command.trim().split('\n')[0]!, 120)
 }
