@@ -1,11 +1,14 @@
-// All that is known of the chosen agent: what it waits for, and what it holds.
+// All that is known of the chosen agent: what it is, waits for, holds, and has done.
 import type { VNode } from 'preact'
 import { html } from './html.ts'
-import type { Agent } from './model.ts'
+import { AgentFactsView } from './agent-facts.ts'
+import type { Agent } from './agents.ts'
 import { describe, Left } from './now-rows.ts'
+import { formatAddress } from './address.ts'
 import { Name, Path, Time } from './parts.ts'
 import { clockTime, span } from './time.ts'
 import type { OnUndo } from './undo/choice.ts'
+import { go } from './use-address.ts'
 
 interface AgentDetailProps {
   agent: Agent | undefined
@@ -13,10 +16,12 @@ interface AgentDetailProps {
   short: (path: string) => string
   onFile: (path: string) => void
   onHistory: (filter: { agent?: string; path?: string }) => void
+  /** The last task or transaction of which it has changed something. */
+  task: string | undefined
   onUndo: OnUndo
 }
 
-export function AgentDetail({ agent, now, short, onFile, onHistory, onUndo }: AgentDetailProps): VNode {
+export function AgentDetail({ agent, now, short, onFile, onHistory, task, onUndo }: AgentDetailProps): VNode {
   if (agent === undefined) return html`<div class="empty"><p>This agent has gone.</p></div>`
   const { name, seen, operation, path, holds, waits } = agent
   return html`<h2 class="wrap"><${Name} name=${name} isWhole /></h2>
@@ -53,8 +58,11 @@ export function AgentDetail({ agent, now, short, onFile, onHistory, onUndo }: Ag
       )}
     </ul>
     ${holds.length > 200 && html`<p class="hint">and ${holds.length - 200} more</p>`}
+    <${AgentFactsView} key=${name} name=${name} seen=${seen} now=${now} />
     <div class="acts">
       <button type="button" onClick=${() => onHistory({ agent: name })}>Its changes</button>
+      <button type="button" onClick=${() => go(formatAddress('land', { agent: name }))}>Its uncommitted work</button>
+      ${task !== undefined && html`<button type="button" onClick=${() => onUndo({ by_agent: name, of_change_set: task })}>Take its last task back…</button>`}
       <button type="button" onClick=${() => onUndo({ by_agent: name })}>Take changes back…</button>
     </div>`
 }

@@ -1,11 +1,11 @@
 // What the page knows of the tree: types of the contract, and what is made of them. Pure: it runs in Node, too.
-import type { Activity } from '../schemas/activity.ts'
+import type { Activity, AgentFacts } from '../schemas/activity.ts'
 import type { Event, Gap, Ready } from '../schemas/events.ts'
 import type { Health } from '../schemas/health.ts'
 import type { HistoryVersion } from '../schemas/history.ts'
 import type { LockList } from '../schemas/lock-list.ts'
 
-export type { Activity, HistoryVersion, LockList }
+export type { Activity, AgentFacts, HistoryVersion, LockList }
 export type TreeEvent = Event | Gap | Ready
 export type Degraded = Health['degraded'][number]
 export type LockedFile = LockList['files'][number]
@@ -205,57 +205,6 @@ export function fromHistory(version: HistoryVersion, absolute: (path: string) =>
   const facts = changeFacts({ ...version, operation })
   const whole = absolute(path)
   return { key: keyOf({ at, path: whole, hash }), path: whole, agent, at: Date.parse(at), ...facts }
-}
-
-export interface Agent {
-  readonly name: string
-  /** By the server's clock; undefined if it is not known any more. */
-  readonly seen: number | undefined
-  /** Its last call. */
-  readonly operation: string
-  /** What that was about; empty if about nothing. */
-  readonly path: string
-  readonly holds: readonly { readonly path: string; readonly holder: Holder }[]
-  readonly waits: readonly { readonly path: string; readonly position: number; readonly waiter: Waiter }[]
-}
-
-/** All agents that were seen, hold or wait: first those who wait, then those who hold, by name. */
-export function listAgents(
-  files: readonly LockedFile[],
-  seen: Activity['agents'],
-  short: (path: string) => string
-): Agent[] {
-  const agents = new Map<string, ReturnType<typeof unseenAgent>>()
-  const agentOf = (name: string) => {
-    let agent = agents.get(name)
-    if (agent === undefined) agents.set(name, (agent = unseenAgent()))
-    return agent
-  }
-  for (const { agent_id, last_seen, operation, path } of seen) {
-    const agent = agentOf(agent_id)
-    agent.seen = Date.parse(last_seen)
-    agent.operation = operation.replace(/^async_/, '')
-    agent.path = short(path ?? '')
-  }
-  for (const { path, holders, pending_requests } of files) {
-    for (const holder of holders) if (holder.agent_id !== null) agentOf(holder.agent_id).holds.push({ path, holder })
-    for (const [index, waiter] of pending_requests.entries())
-      if (waiter.agent_id !== null) agentOf(waiter.agent_id).waits.push({ path, position: index + 1, waiter })
-  }
-  const rank = ({ holds, waits }: Agent) => (waits.length > 0 ? 0 : holds.length > 0 ? 1 : 2)
-  return [...agents]
-    .map(([name, agent]) => ({ name, ...agent }))
-    .sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
-}
-
-function unseenAgent() {
-  return {
-    seen: undefined as number | undefined,
-    operation: '',
-    path: '',
-    holds: [] as Agent['holds'][number][],
-    waits: [] as Agent['waits'][number][]
-  }
 }
 
 /** What events say of leases, put into the last list: a long list is asked for rarely. The next list corrects it. */

@@ -1,14 +1,15 @@
 // The rows of Now: an agent, a file in use; and what their details have in common with them.
 import type { VNode } from 'preact'
 import { html } from './html.ts'
-import type { Agent, Holder, LockedFile } from './model.ts'
+import type { Agent } from './agents.ts'
+import type { Holder, LockedFile } from './model.ts'
 import { Name, Path, Time } from './parts.ts'
 import { exactTime, span } from './time.ts'
 
 export function AgentRow({ agent, text, now }: { agent: Agent; text: string; now: number }): VNode {
-  const { name, seen, operation, path, holds, waits } = agent
+  const { name, parent, seen, operation, path, holds, waits } = agent
   const state = waits.length > 0 ? 'waits' : holds.length > 0 ? 'holds' : 'idle'
-  return html`<div class="two-lines">
+  return html`<div class=${parent === undefined ? 'two-lines' : 'two-lines subagent'}>
     <div>
       <span class=${`dot ${state}`} aria-hidden="true"></span><${Name} name=${name} />
       <span class="right">${seen === undefined ? '' : html`<${Time} at=${seen} now=${now} />`}</span>
@@ -25,8 +26,10 @@ export function AgentRow({ agent, text, now }: { agent: Agent; text: string; now
 const counted = (count: number, what: string): string => (count === 0 ? '' : `${count} ${what}`)
 
 /** What else is in the line with the path, in pixels. */
-export const takenInAgent = ({ operation, holds, waits }: Agent): number =>
-  7.5 * (operation.length + counted(holds.length, 'held').length + (waits.length > 0 ? 'waits, '.length : 0)) + 16
+export const takenInAgent = ({ parent, operation, holds, waits }: Agent): number =>
+  (parent === undefined ? 0 : 16) +
+  7.5 * (operation.length + counted(holds.length, 'held').length + (waits.length > 0 ? 'waits, '.length : 0)) +
+  16
 export const takenInFile = ({ pending_requests }: LockedFile): number => (pending_requests.length > 0 ? 84 : 0)
 
 export function FileRow(props: {

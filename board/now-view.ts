@@ -8,7 +8,8 @@ import { FileDetail } from './file-detail.ts'
 import { html } from './html.ts'
 import { JustNow } from './just-now.ts'
 import { List } from './list.ts'
-import { listAgents, shortenerOf, waitedForFirst, type Agent, type LockedFile } from './model.ts'
+import { listAgents, partSilent, type Agent } from './agents.ts'
+import { shortenerOf, waitedForFirst, type LockedFile } from './model.ts'
 import { AgentRow, FileRow, takenInAgent, takenInFile } from './now-rows.ts'
 import { Name, Path, Time, useNow } from './parts.ts'
 import type { State, Store } from './store.ts'
@@ -49,6 +50,9 @@ export function NowView(props: {
   const circles = (state.activity?.refused_circles ?? [])
     .filter(({ at }) => now - Date.parse(at) < circleMs)
     .slice(0, shownCircles)
+  const { active, silent } = partSilent(agents, now)
+  const areAllShown = query['silent'] === 'shown'
+  const [onAgent, onFile, onFold] = choosersOf(query)
   const agent = choice?.kind === 'agent' ? agents.find(({ name }) => name === choice.name) : undefined
   const file = choice?.kind === 'file' ? files.find(({ path }) => path === choice.name) : undefined
   const detail = {
@@ -59,6 +63,7 @@ export function NowView(props: {
         short=${short}
         onFile=${onFile}
         onHistory=${onHistory}
+        task=${state.timeline.findLast((line) => line.agent === choice?.name && line.changeSet !== undefined)?.changeSet}
         onUndo=${onUndo}
       />`,
     file: () =>
@@ -80,18 +85,31 @@ export function NowView(props: {
       <${List}
         id="agents"
         label="Agents"
-        items=${agents}
+        items=${areAllShown ? [...active, ...silent] : active}
         keyOf=${({ name }: Agent) => name}
         rowHeight=${44}
         chosen=${agent?.name}
         onChoose=${({ name }: Agent) => onAgent(name)}
         pathIn=${(each: Agent) => ({ path: each.path, taken: takenInAgent(each) })}
         row=${(each: Agent, text: string) => html`<${AgentRow} agent=${each} text=${text} now=${now} />`}
-        empty=${html`<p>No agent has called yet.</p>
-          <p>
-            Add the server to an agent with the command <code>setup</code>, or give a call an <code>agent_id</code>.
-          </p>`}
+        empty=${
+          silent.length > 0
+            ? html`<p>No agent has called for five minutes.</p>`
+            : html`<p>No agent has called yet.</p>
+                <p>
+                  Add the server to an agent with the command <code>setup</code>, or give a call an
+                  <code>agent_id</code>.
+                </p>`
+        }
       />
+      ${
+        silent.length > 0 &&
+        html`<p class="silent">
+          <button type="button" class="link dim" aria-expanded=${areAllShown} onClick=${onFold}>
+            ${silent.length} silent for more than five minutes
+          </button>
+        </p>`
+      }
     </section>
     <section class="panel" aria-labelledby="files-title">
       <h2 id="files-title">
@@ -146,8 +164,13 @@ export function NowView(props: {
   </div>`
 }
 
-const onAgent = (agent: string): void => go(formatAddress('now', { agent }))
-const onFile = (file: string): void => go(formatAddress('now', { file }))
+/** Lead to an agent and to a file, and fold the silent agents or show them; the rest of the address stays. */
+function choosersOf({ silent, ...chosen }: Readonly<Record<string, string>>) {
+  const onAgent = (agent: string): void => go(formatAddress('now', { agent, silent }))
+  const onFile = (file: string): void => go(formatAddress('now', { file, silent }))
+  const onFold = (): void => go(formatAddress('now', { ...chosen, silent: silent === undefined ? 'shown' : undefined }))
+  return [onAgent, onFile, onFold] as const
+}
 
 function toChoice({ agent, file }: Readonly<Record<string, string>>): Choice | undefined {
   if (agent !== undefined) return { kind: 'agent', name: agent }

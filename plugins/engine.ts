@@ -35,6 +35,7 @@ export default fp<{ config: Config; version: string }>(
     })
     const activity = createActivityLog({ maxAgents: config.crud.max_seen_agents, maxCounts: config.crud.max_hot_files })
     activity.stays.follow(locks.leases)
+    history.onEntry(({ agentId, steps }) => activity.agents.count(agentId, 'changes', steps.length))
     const nativeTurns = createNativeTurns()
     const server: ServerFacts = {
       version,

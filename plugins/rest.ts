@@ -24,6 +24,7 @@ export default fp(
               changeSet: headerText(request.headers['x-change-set']),
               requestId: headerText(request.headers['idempotency-key']),
               transport: 'rest',
+              client: request.headers['user-agent'],
               trace: readTrace(request.headers)
             },
             signal: goneSignal(reply.raw)

@@ -1,5 +1,5 @@
 // GET /activity: which agents were seen, where they met, and which waits were refused: what the board shows beside the locks.
-import { Path, Timestamp } from './common.ts'
+import { agentText, Path, Timestamp } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 /** The querystring of GET /activity. */
@@ -16,6 +16,9 @@ export const ActivityQuery = inputObject({
     default: 1000,
     description: 'Agents, and files, listed at most.'
   }),
+  agent_id: Type.Optional(
+    Type.String({ ...agentText, description: 'Adds what is known of this agent: its program, counts, last calls.' })
+  ),
   by: Type.Optional(
     Type.String({
       enum: ['agent', 'folder'],
@@ -66,6 +69,42 @@ export const Rates = Type.Object(
 )
 export type Rates = Static<typeof Rates>
 
+export const AgentFacts = Type.Object(
+  {
+    agent_id: Type.String({ description: 'Its name.' }),
+    first_seen: Timestamp,
+    transport: Type.String({ description: 'How its last call came: rest, mcp, stdio or hooks.' }),
+    client: Type.Optional(
+      Type.String({ description: 'Its program with its version, as that names itself; of hooks the harness.' })
+    ),
+    counts: Type.Object(
+      {
+        calls: count('Calls that have ended.'),
+        reads: count('Those of them that only read.'),
+        changes: count('Changes of files that the log has by its name, by commands and native tools, too.'),
+        contentions: count('Changes that came too late.'),
+        merges: count('Late changes that were merged.'),
+        refusals: count('Calls that failed otherwise, and commands that hooks refused.')
+      },
+      { title: 'AgentCounts', description: 'Since first_seen.' }
+    ),
+    calls: Type.Array(
+      Type.Object(
+        {
+          at: Timestamp,
+          operation: Type.String({ description: 'What it called; of hooks, what they report.' }),
+          path: Type.Optional(Type.String({ description: 'What that was about, as the agent spelt it.' })),
+          outcome: Type.String({ description: 'ok, merged, contention, refused (by hooks), or the code of an error.' })
+        },
+        { title: 'EndedCall', description: 'One call, and when it ended.' }
+      ),
+      { description: 'Its last ten calls, the latest first.' }
+    )
+  },
+  { title: 'AgentFacts', description: 'One agent, since it was first seen; agents not seen for longest are forgotten.' }
+)
+export type AgentFacts = Static<typeof AgentFacts>
+
 /** Answer of GET /activity. */
 export const Activity = Type.Object(
   {
@@ -101,6 +140,7 @@ export const Activity = Type.Object(
     ),
     strip_seconds: Type.Integer({ minimum: 1, description: 'Length of a slice.' }),
     rates: Type.Optional(Rates),
+    agent: Type.Optional(AgentFacts),
     refused_circles: Type.Array(
       Type.Object(
         {

@@ -61,18 +61,37 @@ function understand(
 }
 
 async function carryOut(
-  { harness: name, agent_id: agent, wait_seconds, event: given }: NativeHookInput,
+  input: NativeHookInput,
   harness: Harness,
-  { session, subagent, callId, changeSet, event }: NativeCall,
+  call: NativeCall,
   shared: OperationContext
 ): Promise<Outcome> {
-  const owner = agent ?? toName(`${name}/${session}`)
+  const { session, subagent, changeSet, event } = call
+  const owner = input.agent_id ?? toName(`${input.harness}/${session}`)
   const agentId = subagent === undefined ? owner : toName(`${owner}/${subagent}`)
   const context = shared.withAgent(agentId, changeSet && toName(changeSet).slice(0, changeSetText.maxLength))
+  const { agents } = context.activity
+  const path = pathOf(event)
+  agents.saw(agentId, 'native_hook', path, { transport: 'hooks', client: input.harness })
+  const outcome = await takePart(input, harness, call, { agentId, context })
+  agents.ended(agentId, {
+    operation: `hook: ${event.type.replace('_', ' ')}`,
+    path,
+    outcome: outcome.refusal === undefined ? 'ok' : 'refused',
+    isReading: event.type === 'after_read'
+  })
+  return outcome
+}
+
+async function takePart(
+  { wait_seconds, event: given }: NativeHookInput,
+  harness: Harness,
+  { callId, event }: NativeCall,
+  { agentId, context }: { readonly agentId: string; readonly context: OperationContext }
+): Promise<Outcome> {
   const { native_wait_seconds } = context.config.locks
   // What a harness would drop, the model is told with a later event.
   const isHeard = harness.write(given, { context: '' }) !== null
-  context.activity.saw(agentId, 'native_hook', pathOf(event))
   switch (event.type) {
     case 'before_edit': {
       const edit = { agentId, callId, harness, ...event }

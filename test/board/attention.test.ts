@@ -1,6 +1,6 @@
 // What needs an operator stands at the top of the board as long as its cause lasts, with the buttons that help.
-import { renameSync } from 'node:fs'
-import type { Page } from 'playwright-core'
+import { existsSync, renameSync } from 'node:fs'
+import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { findConcerns, type Known } from '../../board/attention/concerns.ts'
 import type { Activity, Holder, LockedFile, Waiter } from '../../board/model.ts'
@@ -10,6 +10,7 @@ import { makeCommitted } from '../fixtures/repository.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
+import { checkLook, looks } from './looks.ts'
 
 const start = Date.parse('2026-11-26T10:00:00.000Z')
 const at = (seconds: number): string => new Date(start + seconds * 1000).toISOString()
@@ -155,7 +156,8 @@ t.test('agents that keep meeting, a refused command and a degraded part lead to 
   git('config', 'user.email', 'ann@example.org')
   const { url } = await startServer(t, root)
   const [ann, bob] = [await connect(t, 'rest', url, 'ann'), await connect(t, 'rest', url, 'bob')]
-  const page = await openPage(t, browser)
+  // While the root is away Git cannot be asked.
+  const page = await openPage(t, browser, { mayFail: /status of (400|500)/ })
   await page.goto(`${url}/board`)
   await page.getByText('No agent has called yet').waitFor()
   const attention = page.getByRole('region', { name: 'Needs attention' })
@@ -196,6 +198,86 @@ t.test('agents that keep meeting, a refused command and a degraded part lead to 
   renameSync(`${root}-away`, root)
   await degraded.waitFor({ state: 'detached' })
 })
+
+t.test('an operator finds what is asked for with a few clicks, at every width', { skip }, async (t) => {
+  const tree = makeTree(t, { 'src/a.ts': 'a\n', 'src/b.ts': 'b\n' })
+  const { url } = await startServer(t, tree.root, { locks: { long_wait_seconds: 1 } })
+  const [ann, bob] = [await connect(t, 'rest', url, 'ann'), await connect(t, 'rest', url, 'bob')]
+  const [sub, old] = [await connect(t, 'rest', url, 'ann/tests'), await connect(t, 'rest', url, 'old')]
+  for (const client of [sub, old]) await client.call('async_read', { path: 'src/a.ts' })
+  await ann.call('lock_try', { filepaths: ['src/a.ts'], note: 'moves it' })
+  const task = { change_set: 'Count in letters' }
+  const write = (path: string) => ann.call('async_write', { path, content: 'new\n', ...task })
+  const end = new AbortController()
+  const waiting = bob.call('lock_wait', { filepaths: ['src/a.ts'], timeout_seconds: 300 }, { signal: end.signal })
+
+  for (const [round, { name, options }] of looks.filter(({ options }) => options.colorScheme === 'light').entries()) {
+    await write(`src/new-${round}.ts`)
+    const page = await openPage(t, browser, options)
+    await page.route('**/activity?*', async (route) =>
+      route.fulfill({ json: aged(await (await route.fetch()).json()) })
+    )
+    await page.route('**/activity', async (route) => route.fulfill({ json: aged(await (await route.fetch()).json()) }))
+    await page.goto(`${url}/board`)
+    let clicks = 0
+    const click = async (target: Locator) => {
+      clicks += 1
+      await target.click()
+    }
+    const asked = (question: string, most: number) => {
+      t.ok(clicks <= most, `${question} ${clicks} clicks, ${name}`)
+      clicks = 0
+    }
+    const detail = page.getByRole('region', { name: 'Details' })
+
+    await page.getByRole('region', { name: 'Needs attention' }).getByText(/bob/).first().waitFor()
+    asked('What is stuck?', 0)
+
+    await click(page.locator('#files .row', { hasText: 'src/a.ts' }))
+    await detail.getByText('moves it').waitFor()
+    t.match(await detail.textContent(), /Held by.*ann.*exclusive lease.*moves it.*In the queue.*bob/s)
+    asked('Who holds this file and why?', 1)
+
+    t.equal(await page.locator('#agents .subagent', { hasText: 'ann' }).count(), 1, 'under its parent')
+    const fold = page.getByRole('button', { name: '1 silent for more than five minutes' })
+    t.equal(await page.locator('#agents .row', { hasText: 'old' }).count(), 0)
+    await fold.click()
+    await page.locator('#agents .row', { hasText: 'old' }).waitFor()
+    t.match(page.url(), /silent=shown/)
+    await fold.click()
+
+    await click(page.locator('#agents .row').filter({ hasNotText: 'tests' }).filter({ hasText: 'ann' }))
+    const calls = detail.locator('li', { hasText: `src/new-${round}.ts` })
+    await calls.waitFor()
+    t.match(await calls.textContent(), /ok.*write src\/new-/)
+    t.match(
+      await detail.textContent(),
+      /Holds.*src\/a\.ts.*over rest.*\d reads?, \d changes?, 0 contentions, 0 merges/s
+    )
+    await checkLook(t, page, `an agent, ${name}`)
+    await click(detail.getByRole('button', { name: 'Its changes' }))
+    await page.locator('#timeline .row', { hasText: `new-${round}.ts` }).waitFor()
+    asked('What did this agent do in the last ten minutes?', 2)
+
+    await page.goBack()
+    await detail.getByText('Last calls').waitFor()
+    await click(detail.getByRole('button', { name: 'Take its last task back…' }))
+    const dialog = page.getByRole('dialog', { name: 'Take changes back?' })
+    await click(dialog.getByRole('button', { name: 'Take back 1 change' }))
+    await until(() => !existsSync(tree.path(`src/new-${round}.ts`)))
+    asked("Take this agent's last task back.", 2)
+    await page.context().close()
+  }
+  end.abort()
+  await waiting.catch(() => undefined)
+})
+
+/** One agent has not called for six minutes. */
+function aged(activity: Activity): Activity {
+  const longAgo = new Date(Date.now() - 6 * 60_000).toISOString()
+  const agents = activity.agents.map((each) => (each.agent_id === 'old' ? { ...each, last_seen: longAgo } : each))
+  return { ...activity, agents }
+}
 
 /** From now on: what a screen reader would say of it. */
 async function countSaid(page: Page): Promise<void> {

@@ -142,6 +142,21 @@ t.test('GET /activity says who was there, where agents met, and what would have 
   )
   t.match(activity['refused_circles'], [{ waits }])
 
+  t.equal(activity['agent'], undefined)
+  const { agent } = (await (await fetch(`${url}/activity?agent_id=ann`)).json()) as Answer
+  t.match(agent, { agent_id: 'ann', first_seen: /Z$/, transport: 'rest', client: /./ })
+  t.match(agent['counts'], { changes: 0, contentions: 1, merges: 0, refusals: 1 })
+  t.ok(agent['counts']['reads'] >= 2 && agent['counts']['calls'] > agent['counts']['reads'])
+  t.match(agent['calls'][0], { at: /Z$/, operation: 'lock_release_all', outcome: 'ok' })
+  const calls = (agent['calls'] as Answer[]).map(({ operation, outcome }) => `${operation} ${outcome}`)
+  t.ok(calls.includes('lock_wait DEADLOCK'))
+  t.match(await (await fetch(`${url}/activity?agent_id=bob`)).json(), { agent: { counts: { changes: 1 } } })
+  const cy = await connect(t, 'mcp-2026', url, 'cy')
+  await cy.call('async_read', { path: 'f' })
+  t.match(await (await fetch(`${url}/activity?agent_id=cy`)).json(), {
+    agent: { transport: 'mcp', client: /^\S.* \S+$/, counts: { reads: 1 }, calls: [{ path: 'f', outcome: 'ok' }] }
+  })
+
   await bob.call('async_write', { path: 'src/one/a', content: 'a\n', create_dirs: true })
   await bob.call('async_rename', { old_path: 'src/one/a', new_path: 'src/two/a', create_dirs: true })
   t.strictSame(

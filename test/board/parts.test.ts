@@ -4,7 +4,6 @@ import { measure, readMetrics } from '../../board/measures.ts'
 import {
   applyWaits,
   foldLines,
-  listAgents,
   markMerged,
   matcherOf,
   partsOf,
@@ -17,6 +16,7 @@ import {
   type TreeEvent,
   type Waiter
 } from '../../board/model.ts'
+import { listAgents, partSilent } from '../../board/agents.ts'
 import { formatAddress, parseAddress } from '../../board/address.ts'
 import { fitPaths } from '../../board/fit-paths.ts'
 import { middleOf, shortNames } from '../../board/names.ts'
@@ -106,6 +106,38 @@ t.test('waiters point to holders, and shared ones to the waiter before them', as
     ['bob', 'cy', 'dan', 'eve', 'ann', 'zoe']
   )
   t.match(agents[0], { holds: [{ path: '/r/b' }], waits: [{ path: '/r/a', position: 1 }] })
+})
+
+t.test('subagents stand under their parents, and the silent ones are folded with them', async (t) => {
+  const now = Date.parse(at)
+  const seenAgo = (minutes: number) => new Date(now - minutes * 60_000).toISOString()
+  const seen = Object.entries({ 'c/1': 9, 'c/1/a': 6, 'c/2': 5, 'c/2/b': 4, 'c/3': 0, zoe: 1000 }).map(
+    ([agent_id, minutes]) => ({ agent_id, last_seen: seenAgo(minutes), operation: 'async_read' })
+  )
+  const holder: Holder = { type: 'lease', mode: 'exclusive', agent_id: 'zoe', acquired_at: at, expires_at: at }
+  const waiter: Waiter = { type: 'lease', mode: 'exclusive', agent_id: 'c/3/d', queued_at: at, timeout_at: at }
+  const agents = listAgents([{ path: '/r/f', holders: [holder], pending_requests: [waiter] }], seen, (path) => path)
+  const inOrder = ['c/3', 'c/3/d', 'zoe', 'c/1', 'c/1/a', 'c/2', 'c/2/b']
+  t.strictSame(
+    agents.map(({ name }) => name),
+    inOrder
+  )
+  t.strictSame(
+    agents.filter(({ parent }) => parent !== undefined).map(({ name, parent }) => [name, parent]),
+    [
+      ['c/3/d', 'c/3'],
+      ['c/1/a', 'c/1'],
+      ['c/2/b', 'c/2']
+    ],
+    'no agent is called c'
+  )
+  const { active, silent } = partSilent(agents, now)
+  t.strictSame(
+    silent.map(({ name }) => name),
+    ['c/1', 'c/1/a'],
+    'not one that holds, and not one whose subagent is active'
+  )
+  t.equal(active.length, 5)
 })
 
 t.test('files that are waited for replace those of the last list', async (t) => {
@@ -210,8 +242,8 @@ t.test('what is remembered of agents and files is bounded, the latest of it', as
   const log = createActivityLog({ maxAgents: 8, maxCounts: 10 }, () => now)
   for (let index = 0; index < 50; index += 1) {
     now += 1000
-    log.saw(`agent-${index}`, 'async_read', ['f'.repeat(5000)])
-    log.saw('steady', 'async_read', 'f')
+    log.agents.saw(`agent-${index}`, 'async_read', ['f'.repeat(5000)], { transport: 'rest', client: 'c'.repeat(5000) })
+    log.agents.saw('steady', 'async_read', 'f', { transport: 'rest' })
   }
   const { agents } = log.list(60, 100)
   t.ok(agents.length <= 8)

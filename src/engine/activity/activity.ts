@@ -2,7 +2,7 @@
 import type { TreeActivity } from '../../../schemas/activity.ts'
 import { timestamp } from '../../support/timestamp.ts'
 import { createStays } from './stays.ts'
-import { shortened } from '../../support/cut-text.ts'
+import { createSeenAgents } from './seen-agents.ts'
 import { createTroubles } from './troubles.ts'
 
 export interface ActivityLimits {
@@ -10,12 +10,6 @@ export interface ActivityLimits {
   readonly maxAgents: number
   /** Files are counted by minute and agent: so many of these counts are kept, the latest. */
   readonly maxCounts: number
-}
-
-interface Seen {
-  at: number
-  operation: string
-  path: unknown
 }
 
 /** What happened at one file to one agent, in one minute. */
@@ -34,10 +28,9 @@ export type ActivityLog = ReturnType<typeof createActivityLog>
 export const minuteMs = 60_000
 const longestMinutes = 1440
 const stripSlices = 60
-const maxPathLength = 300
 
 export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now = Date.now) {
-  const agents = new Map<string, Seen>()
+  const agents = createSeenAgents(maxAgents, now)
   /** By minute, the oldest first, then by path and agent. */
   const minutes = new Map<number, Map<string, Meeting>>()
   let counts = 0
@@ -75,22 +68,6 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
     }
   }
 
-  /** A quarter at once: to look for the one not seen for longest at each new name would cost more. */
-  function forgetAgents(): void {
-    const oldestFirst = [...agents].sort(([, one], [, other]) => one.at - other.at)
-    for (const [agentId] of oldestFirst.slice(0, Math.ceil(maxAgents / 4))) agents.delete(agentId)
-  }
-
-  function listAgents(limit: number): TreeActivity['agents'] {
-    const latestFirst = [...agents].sort(([, one], [, other]) => other.at - one.at)
-    return latestFirst.slice(0, limit).map(([agent_id, { at, operation, path }]) => ({
-      agent_id,
-      last_seen: timestamp(at),
-      operation,
-      ...describePath(path)
-    }))
-  }
-
   function listFiles(spanMinutes: number, limit: number): Pick<TreeActivity, 'files' | 'strip_seconds'> {
     const strip = stripOf(spanMinutes, now())
     const byPath = new Map<string, Omit<Meeting, 'path' | 'agentId'> & { readonly strip: number[] }>()
@@ -122,23 +99,13 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
   return {
     /** Leases and waits, from when until when. */
     stays,
+    agents,
     troubles,
-    /** On each call: kept as cheap as a lookup. @param path as the caller spelt it; a list stands for its first */
-    saw(agentId: string, operation: string, path: unknown): void {
-      const seen = agents.get(agentId)
-      if (seen === undefined) {
-        if (agents.size >= maxAgents) forgetAgents()
-        agents.set(agentId, { at: now(), operation, path: keepPath(path) })
-        return
-      }
-      seen.at = now()
-      seen.operation = operation
-      seen.path = keepPath(path)
-    },
     contended(path: string, agentId: string | undefined, merged: boolean): void {
       const meeting = meetingAt(path, agentId)
-      if (merged) meeting.merges += 1
-      else meeting.contentions += 1
+      const what = merged ? 'merges' : 'contentions'
+      meeting[what] += 1
+      agents.count(agentId, what)
     },
     waited(path: string, agentId: string | undefined, ms: number): void {
       const meeting = meetingAt(path, agentId)
@@ -157,7 +124,7 @@ export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now 
     },
     list(spanMinutes: number, limit: number): TreeActivity {
       return {
-        agents: listAgents(limit),
+        agents: agents.list(limit),
         ...listFiles(spanMinutes, limit),
         ...troubles.list(),
         timestamp: timestamp(now())
@@ -187,14 +154,4 @@ export function stripOf(spanMinutes: number, now: number) {
 
 function heatOf({ contentions, merges, waits }: Pick<Meeting, 'contentions' | 'merges' | 'waits'>): number {
   return contentions + merges + waits
-}
-
-/** A list of ten thousand paths is not kept for its first. */
-function keepPath(path: unknown): unknown {
-  const first: unknown = Array.isArray(path) ? path[0] : path
-  return typeof first === 'string' ? shortened(first, maxPathLength, '…') : first
-}
-
-function describePath(path: unknown): { path?: string } {
-  return typeof path === 'string' ? { path } : {}
 }

@@ -30,6 +30,8 @@ export interface Caller {
   /** The client's name for the task of its changes; `change_set` in the input comes first. */
   readonly changeSet?: string | undefined
   readonly transport: 'rest' | 'mcp' | 'stdio' | 'internal'
+  /** The program that calls, with its version, as it names itself. */
+  readonly client?: string | undefined
   /** The session or connection, if the transport has one; a lease taken over it ends with it. */
   readonly connection?: string | undefined
   /** False if the answer has no room for notices: they wait for another one. */

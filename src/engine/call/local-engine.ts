@@ -57,8 +57,9 @@ export function createLocalEngine({
   const answers: Answers = {
     holds_leases: ({ connection }) => releaseOnDisconnect && locks.leases.hasConnection(connection),
     list_locks: (query) => listLocks(locks, query),
-    async list_activity({ minutes, limit, by }) {
-      const listed = activity.list(minutes, limit)
+    async list_activity({ minutes, limit, agent_id: agentId, by }) {
+      const agent = agentId === undefined ? undefined : activity.agents.factsOf(agentId)
+      const listed = { ...activity.list(minutes, limit), ...(agent !== undefined && { agent }) }
       if (by === undefined) return listed
       await restoring
       return { ...listed, rates: await ratesOf({ activity, history, files }, minutes, by) }

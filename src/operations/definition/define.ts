@@ -99,17 +99,19 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     const taken = take(rawInput)
     const agentId = refuseReserved(taken.agent_id ?? checkAgentId(context.caller.agentId))
     const facts = { operation: name, path: pathOf(taken), agent_id: agentId, transport: context.caller.transport }
-    if (agentId !== undefined) context.activity.saw(agentId, name, facts.path)
+    if (agentId !== undefined) context.activity.agents.saw(agentId, name, facts.path, context.caller)
     const start = performance.now()
     try {
       const named = context.withAgent(agentId, taken.change_set ?? checkChangeSet(context.caller.changeSet))
       const own = named.caller.maxAnswerChars === undefined ? named : named.withRoom(createRoom(named))
       const result = await (canBeNamed ? handleNamed(taken, own) : handleOnce(taken, own))
+      noteEnd(agentId, facts.path, outcomeOf(result), context)
       context.log.debug({ status: result.status, ms: performance.now() - start, ...facts }, 'operation')
       const notices = await noticesFor(agentId, context)
       return notices === undefined ? result : insertNotices(result, notices)
     } catch (error) {
       const failure = withGivenPath(toFailure(error, name, context.signal), taken)
+      noteEnd(agentId, facts.path, failure.code, context)
       if (failure.code === 'DEADLOCK') reportCircle(failure, name, context)
       logFailure(failure, { ...facts, code: failure.code, ms: performance.now() - start }, context)
       // No client may be there to read the answer of a cancelled call.
@@ -117,6 +119,13 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     } finally {
       context.work.release()
     }
+  }
+
+  function noteEnd(agentId: string | undefined, path: unknown, outcome: string, { activity }: OperationContext): void {
+    const isReading = definition.annotations.readOnlyHint
+    // What hooks report has an entry of its own.
+    if (agentId !== undefined && definition.isForOperators !== true)
+      activity.agents.ended(agentId, { operation: name, path, outcome, isReading })
   }
 
   function take(rawInput: unknown): Static<Input> & { agent_id?: string; change_set?: string } {
@@ -149,6 +158,11 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
 
   const repeats = repeatsOf(definition)
   return { ...definition, envelope: envelopes[envelope], repeats, call, unpack: createUnpack(input as JsonSchema) }
+}
+
+/** In a word, for the board. */
+function outcomeOf({ status = 'ok', merged }: OperationResult): string {
+  return merged === true ? 'merged' : status
 }
 
 function repeatsOf({ annotations, input }: Pick<Definition<TObject, TObject>, 'annotations' | 'input'>): Repeats {

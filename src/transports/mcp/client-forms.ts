@@ -15,14 +15,25 @@ const showsTextAsItIs: ReadonlySet<string> = new Set([
 export type TextForm = Exclude<Config['mcp']['text'], 'auto'>
 
 /** A program that reads structured content names itself otherwise, or is served with `json`. */
-export function textFor({ text, output_schemas }: Config['mcp'], client: string | undefined): TextForm {
+export function textFor({ text, output_schemas }: Config['mcp'], client: ClientInfo | undefined): TextForm {
   if (text !== 'auto') return text
   // A tool that is listed with a schema must answer with structured content.
-  return !output_schemas && client !== undefined && showsTextAsItIs.has(client) ? 'plain' : 'json'
+  return !output_schemas && client !== undefined && showsTextAsItIs.has(client.name) ? 'plain' : 'json'
 }
 
-/** The client's name for itself in the `_meta` of the revision of 2026-07-28. */
-export function clientIn(meta: Readonly<Record<string, unknown>> | undefined): string | undefined {
-  const info = meta?.['io.modelcontextprotocol/clientInfo'] as { readonly name?: unknown } | undefined | null
-  return typeof info?.name === 'string' ? info.name : undefined
+/** A client as it names itself. */
+export interface ClientInfo {
+  readonly name: string
+  readonly version?: unknown
+}
+
+/** Its name with its version, for people. */
+export function titleOf({ name, version }: ClientInfo): string {
+  return typeof version === 'string' ? `${name} ${version}` : name
+}
+
+/** What the client says of itself in the `_meta` of the revision of 2026-07-28. */
+export function clientIn(meta: Readonly<Record<string, unknown>> | undefined): ClientInfo | undefined {
+  const info = meta?.['io.modelcontextprotocol/clientInfo'] as Partial<ClientInfo> | undefined | null
+  return typeof info?.name === 'string' ? (info as ClientInfo) : undefined
 }

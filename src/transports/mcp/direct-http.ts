@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { headerText } from '../header-text.ts'
 import { readTrace } from '../../support/trace-context.ts'
 import { untilAnswered } from '../../support/until-answered.ts'
+import type { ClientInfo } from './client-forms.ts'
 import { additionsTo, CancellableRequests, type ToolCall, type ToolCalls } from './tool-call.ts'
 
 /** One session, or all requests that belong to none. */
@@ -20,7 +21,7 @@ interface DirectSession {
   readonly id: string
   readonly connection: string | undefined
   /** As the client has named itself in its handshake. */
-  readonly clientName: () => string | undefined
+  readonly clientInfo: () => ClientInfo | undefined
 }
 
 /** A client has one or two. */
@@ -78,8 +79,8 @@ async function answer(
   const { signal, cancel, end } = running.begin(toolCall.id)
   untilAnswered(response, cancel)
   const agentId = headerText(headers['x-agent-id'])
-  const { connection, clientName } = session ?? {}
-  const requester = { agentId, connection, trace: readTrace(headers), signal, client: clientName?.() }
+  const { connection, clientInfo } = session ?? {}
+  const requester = { agentId, connection, trace: readTrace(headers), signal, client: clientInfo?.() }
   const json = await toolCalls.answer(toolCall, additions, requester)
   if (response.destroyed) return
   const content = end() ? json : JSON.stringify({ jsonrpc: '2.0', id: toolCall.id, error: cancelled })

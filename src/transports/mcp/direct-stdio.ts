@@ -1,5 +1,6 @@
 // Calls of tools on one stream, answered without the SDK once it has answered one of the same form.
 import type { JSONRPCMessage } from '@modelcontextprotocol/server'
+import type { ClientInfo } from './client-forms.ts'
 import type { McpServerOptions } from './server.ts'
 import { additionsTo, CancellableRequests, createToolCalls, type ToolCall } from './tool-call.ts'
 
@@ -7,10 +8,10 @@ export interface DirectStdioOptions extends McpServerOptions {
   /** Sends one message: its JSON and a line feed. */
   readonly sendLine: (line: string | Buffer) => void
   /** As the client has named itself in its handshake. */
-  readonly clientName: () => string | undefined
+  readonly clientInfo: () => ClientInfo | undefined
 }
 
-export function createDirectStdio({ sendLine, clientName, ...options }: DirectStdioOptions) {
+export function createDirectStdio({ sendLine, clientInfo, ...options }: DirectStdioOptions) {
   const toolCalls = createToolCalls(options)
   const running = new CancellableRequests()
   let asked: ToolCall | undefined
@@ -21,7 +22,7 @@ export function createDirectStdio({ sendLine, clientName, ...options }: DirectSt
     const notify = (notification: object): void => {
       if (!request.signal.aborted) sendLine(`${JSON.stringify({ jsonrpc: '2.0', ...notification })}\n`)
     }
-    const requester = { signal: request.signal, notify, client: clientName() }
+    const requester = { signal: request.signal, notify, client: clientInfo() }
     const line = await toolCalls.answer(toolCall, additions, requester, '\n')
     // A cancelled request gets no answer.
     if (request.end()) sendLine(line)

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createScope, type DirectScope } from './direct-http.ts'
 import { connectionOf } from './caller.ts'
-import { clientNameOf, createMcpServer, type McpServerOptions } from './server.ts'
+import { clientInfoOf, createMcpServer, type McpServerOptions } from './server.ts'
 import { createToolCalls } from './tool-call.ts'
 
 export interface McpSessionsOptions {
@@ -131,7 +131,7 @@ export function createMcpSessions(options: McpSessionsOptions) {
         session.direct = createScope(toolCalls, {
           id,
           connection: connectionOf(id),
-          clientName: () => clientNameOf(server)
+          clientInfo: () => clientInfoOf(server)
         })
         sessions.set(id, session)
       }

@@ -4,7 +4,7 @@ import { contentText, type OperationResult } from '../../engine/call/context.ts'
 import type { KnownText } from '../../engine/versions/known-text.ts'
 import type { Config } from '../../config/config.ts'
 import { itemsThatFit } from '../../operations/answer-size.ts'
-import { textFor, type TextForm } from './client-forms.ts'
+import { textFor, type ClientInfo, type TextForm } from './client-forms.ts'
 import { listingLines } from './listing-lines.ts'
 import { neededFields } from './needed-fields.ts'
 import { withHashes } from './short-hashes.ts'
@@ -25,7 +25,7 @@ interface ModelForm {
 /** What holds for one client. */
 export type ClientSettings = Config['mcp'] & { readonly text: TextForm }
 
-export function settingsFor(settings: Config['mcp'], client: string | undefined): ClientSettings {
+export function settingsFor(settings: Config['mcp'], client: ClientInfo | undefined): ClientSettings {
   return { ...settings, text: textFor(settings, client) }
 }
 

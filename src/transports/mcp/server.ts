@@ -8,7 +8,7 @@ import { agentOperations } from '../../operations/index.ts'
 import { suggest } from '../../support/suggest.ts'
 import { callOf, type CallDefaults } from './caller.ts'
 import { instructionsFor } from './instructions.ts'
-import { clientIn } from './client-forms.ts'
+import { clientIn, type ClientInfo } from './client-forms.ts'
 import { callHookTool, hookTool, type AnswerHook } from './hook-tool.ts'
 import { listResources, readResource, resourceTemplates, toProtocolError, type ListFiles } from './resources.ts'
 import type { ResourceUpdates } from './resource-updates.ts'
@@ -124,13 +124,13 @@ async function orProtocolError<Result>(
 }
 
 /** As the client names itself, in the handshake or with the request. */
-function clientOf(server: Server, meta: Readonly<Record<string, unknown>> | undefined): string | undefined {
-  return clientNameOf(server) ?? clientIn(meta)
+function clientOf(server: Server, meta: Readonly<Record<string, unknown>> | undefined): ClientInfo | undefined {
+  return clientInfoOf(server) ?? clientIn(meta)
 }
 
-export function clientNameOf(server: Server): string | undefined {
+export function clientInfoOf(server: Server): ClientInfo | undefined {
   // oxlint-disable-next-line typescript/no-deprecated -- the only way to what a client of the 2025 era has said
-  return server.getClientVersion()?.name
+  return server.getClientVersion()
 }
 
 async function callTool(
@@ -138,7 +138,7 @@ async function callTool(
   name: string,
   input: unknown,
   context: ServerContext,
-  client: string | undefined
+  client: ClientInfo | undefined
 ) {
   const { call, settings, operations } = options
   if (name === hookTool) return callHookTool(options, input, callOf(options, context))
@@ -153,7 +153,7 @@ const outputSchemasKey = 'async-crud-mcp/output_schemas'
 
 interface Listing {
   readonly tools: Tool[]
-  readonly withOutputs: (client: string | undefined) => Tool[]
+  readonly withOutputs: (client: ClientInfo | undefined) => Tool[]
   readonly instructions: string
 }
 
@@ -165,7 +165,7 @@ function listingOf({ operations, settings }: ServerFacts): Listing {
   if (known !== undefined) return known
   const listing = {
     tools: operations.map((operation) => toTool(operation, settings, false)),
-    withOutputs: (client: string | undefined) =>
+    withOutputs: (client: ClientInfo | undefined) =>
       operations.map((operation) => toTool(operation, settings, true, client)),
     instructions: instructionsFor(new Set(operations.map(({ name }) => name)))
   }

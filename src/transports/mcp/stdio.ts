@@ -14,7 +14,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { createDirectStdio } from './direct-stdio.ts'
 import { refuseMessage, toFullMessage } from './full-message.ts'
 import { isListen } from './http-listen.ts'
-import { clientNameOf, createMcpServer, type McpServerOptions } from './server.ts'
+import { clientInfoOf, createMcpServer, type McpServerOptions } from './server.ts'
 import { createStreamListening } from './stream-listening.ts'
 import { tooLarge } from './tool-call.ts'
 
@@ -71,7 +71,7 @@ export function createMcpStream({ send, sendLine, isBehind, onError, ...options 
     // The SDK passes it on to the requests that listen for it.
     send: (uri) => void server?.sendResourceUpdated({ uri }).catch(() => {})
   })
-  const directCalls = createDirectStdio({ ...options, sendLine, clientName: () => server && clientNameOf(server) })
+  const directCalls = createDirectStdio({ ...options, sendLine, clientInfo: () => server && clientInfoOf(server) })
   const handle = serveStdio(() => (server = createMcpServer(options, { isBehind })), { transport, onerror: onError })
 
   return {

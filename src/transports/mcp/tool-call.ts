@@ -6,7 +6,7 @@ import { LazyAbort } from '../../support/lazy-signal.ts'
 import { readTrace } from '../../support/trace-context.ts'
 import { joinPieces } from '../encode-result.ts'
 import { agentIdIn, makeCall } from './caller.ts'
-import { clientIn } from './client-forms.ts'
+import { clientIn, type ClientInfo } from './client-forms.ts'
 import { isMembers, type Members } from './members.ts'
 import { createProgress } from './progress.ts'
 import type { McpServerOptions } from './server.ts'
@@ -28,7 +28,7 @@ export interface ToolCall {
 interface Requester extends Pick<Caller, 'agentId' | 'connection' | 'trace'> {
   readonly signal: AbortSignal
   /** As the client has named itself for the whole connection, or session. */
-  readonly client?: string | undefined
+  readonly client?: ClientInfo | undefined
   /** Sends a notification, if the client asked for progress. */
   readonly notify?: ((notification: object) => void) | undefined
 }

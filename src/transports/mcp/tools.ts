@@ -18,6 +18,7 @@ import {
   type ModelAnswer,
   type ModelText
 } from './model-answer.ts'
+import { titleOf, type ClientInfo } from './client-forms.ts'
 import { isNeeded } from './needed-fields.ts'
 import { toListedSchema, type JsonObjectSchema } from './listed-schema.ts'
 import { schemaWithHashes } from './short-hashes.ts'
@@ -42,7 +43,12 @@ export interface ToolResult {
 }
 
 /** @param client as it names itself */
-export function toTool(operation: Operation, general: Config['mcp'], hasOutputSchema: boolean, client?: string): Tool {
+export function toTool(
+  operation: Operation,
+  general: Config['mcp'],
+  hasOutputSchema: boolean,
+  client?: ClientInfo
+): Tool {
   const { name, title, input, annotations } = operation
   const settings = settingsFor(general, client)
   const isPlain = isPlainTool(name, settings)
@@ -122,7 +128,7 @@ export async function runTool(
   { name, envelope }: Operation,
   input: unknown,
   about: Parameters<CallOperation>[2],
-  client: string | undefined
+  client: ClientInfo | undefined
 ): Promise<ToolOutcome> {
   const settings = settingsFor(general, client)
   const outcome = (body: OperationResult, isError: boolean): ToolOutcome => ({
@@ -136,6 +142,7 @@ export async function runTool(
       takesLines: settings.listing === 'compact',
       hashDigits: settings.hashes === 'short' ? shortDigits : undefined,
       takesText: settings.text === 'plain',
+      client: client && titleOf(client),
       ...about.caller
     }
     const body = await call(name, asked, { ...about, caller })
