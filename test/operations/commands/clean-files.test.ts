@@ -142,5 +142,5 @@ t.test('a change of the executable bit alone is a change, of files in use and of
   const run = await runProgram(t, { root, changes: 2, used: ['used.sh', 'plain.txt'] })
   const { versions } = await run('chmod +x used.sh unused.sh')
   t.strictSame(modes(), [0o111, 0o111, 0])
-  t.same(versions.map(({ path }) => path).sort(), ['unused.sh', 'used.sh'])
+  t.same(versions.map(({ path }) => String(path)).sort(), ['unused.sh', 'used.sh'])
 })
