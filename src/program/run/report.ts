@@ -1,6 +1,7 @@
 // Reports a command that runs to the server of its tree: its start, that it goes on, and its end.
 import { randomUUID } from 'node:crypto'
 import { userInfo } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
 import { orUndefined } from '../../support/attempt.ts'
 import { askServer, type Server } from '../hook/ask-server.ts'
 import { findServerOf } from '../hook/find-server.ts'
@@ -30,6 +31,8 @@ const endPatienceMs = 3000
 /** The server takes a command that it hears nothing of for ended after ten minutes. */
 const renewMs = 240_000
 const mostWaitMs = 60_000
+/** Of the clock with which file systems stamp changes: what a command writes at once would seem to be older than its start. */
+const clockGrainMs = 10
 
 export function createReport({ command, cwd, agent, changeSet, url, token }: Reported) {
   const session = orUndefined(() => userInfo().username) ?? 'run'
@@ -70,6 +73,7 @@ export function createReport({ command, cwd, agent, changeSet, url, token }: Rep
     async begin(): Promise<Answer> {
       const answer = await ask('before', startPatienceMs)
       timer = setInterval(() => void ask('before', startPatienceMs).catch(() => {}), renewMs).unref()
+      await delay(clockGrainMs)
       return answer
     },
     /** @throws Error that says why the server does not know of the end */
