@@ -2,7 +2,15 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { content, contextOf, createSession, edit, startHooks, type Session } from '../../fixtures/native-session.ts'
+import {
+  content,
+  contextOf,
+  createSession,
+  edit,
+  startHooks,
+  untilFilesAreStampedLater,
+  type Session
+} from '../../fixtures/native-session.ts'
 import { makeCommitted } from '../../fixtures/repository.ts'
 import { connect, type Answer } from '../../fixtures/clients.ts'
 import { startServer } from '../../fixtures/server.ts'
@@ -131,6 +139,7 @@ t.test('two commands at once: the one that could not have written it is not name
     {}
   ])
   t.match(contextOf(told), /Either you or claude-code\/carl changed/)
+  await untilFilesAreStampedLater(Date.now())
   tree.write('a.txt', `${content}more\nmore\n`)
   await carl.tool('PostToolUse', 'Bash', { command: other }, { tool_response: {} })
   t.match(await history('a.txt'), [{ agent_id: 'claude-code/carl', attribution: 'certain' }, {}, {}])
