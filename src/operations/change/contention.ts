@@ -156,9 +156,10 @@ export function publishContention(
   else counts.contentions += 1
   const { canonicalPath: path, current } = stale
   activity.contended(path, caller.agentId, merged)
-  const first = history.versions(path).findLast(({ hash }) => hash === current.hash)?.agentId
-  if (!merged && caller.agentId !== undefined && first !== undefined)
-    activity.troubles.met({ path, late: caller.agentId, first })
+  if (!merged && caller.agentId !== undefined) {
+    const first = history.versions(path).findLast(({ hash }) => hash === current.hash)?.agentId
+    if (first !== undefined) activity.troubles.met({ path, late: caller.agentId, first })
+  }
   events.publish({
     type: 'contention',
     path,

@@ -95,7 +95,7 @@ function createJudge(context: OperationContext, { agentId, command, cwd }: Judge
   async function lookAt(folder: string | undefined): Promise<Look | undefined> {
     const real = folder === undefined ? undefined : orUndefined(() => realpathSync(folder))
     const top = real === undefined ? undefined : findRepository(real)?.workTree
-    if (top === undefined) return undefined
+    if (top === undefined || unopened.has(top)) return undefined
     const known = looks.get(top)
     if (known !== undefined) return known
     const tree = await openWorkTree(top, signal)
