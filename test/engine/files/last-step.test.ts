@@ -183,8 +183,8 @@ t.test('a change that is in the tree is told as made, whatever fails after it', 
   // One thread, so that its fsyncs are counted in their order.
   const program = await startProgram(t, ['--dir', tree.root, ...further], { UV_THREADPOOL_SIZE: '1' })
   const client = await connectToStarted(t, program)
-  const failing = (calls: readonly string[], how: string, name: string, input: object) =>
-    withFaults(program.process.pid as number, calls, how, () => client.call(name, input))
+  const failing = (calls: readonly string[], how: string, name: string, input: object, path?: string) =>
+    withFaults(program.process.pid as number, calls, how, () => client.call(name, input), path)
   const unlinks = ['unlink', 'unlinkat']
   const hash = hashOf('one')
   const unsure = (error_code: string, details: object) => ({
@@ -238,12 +238,14 @@ t.test('a change that is in the tree is told as made, whatever fails after it', 
       }
     })
   }
-  await t.test('a folder cannot be closed: the lock is free all the same, and the change is told', async (t) => {
-    const appended = await failing(['close'], 'error=EIO', 'async_append', { path: 'h', content: 'two', timeout: 0 })
+  await t.test('the file cannot be closed: the lock is free all the same, and the change is told', async (t) => {
+    const cannotClose = (how: string, content: string) =>
+      failing(['close'], how, 'async_append', { path: 'h', content, timeout: 0 }, tree.path('h'))
+    const appended = await cannotClose('error=EIO', 'two')
     t.match(appended, unsure('WRITE_ERROR', { durable: false }), 'the bytes may not be on the disk')
     const again = { path: 'h', content: '!', timeout: 0 }
     t.match(await client.call('async_append', again), { status: 'ok' })
-    await failing(['close'], 'error=EBADF', 'async_append', again)
+    t.match(await cannotClose('error=EBADF', '!'), { status: 'error', error_code: 'SERVER_ERROR' })
     t.match(await client.call('async_append', again), { status: 'ok' })
   })
   await program.stop()
