@@ -30,8 +30,7 @@ const views: readonly (readonly [string, (page: Page) => Promise<unknown>])[] = 
     'Now',
     (page) =>
       page
-        .locator('#files .row')
-        .first()
+        .locator('#files .row', { hasText: 'pool.ts' })
         .click()
         .then(() => page.getByRole('heading', { name: 'Held by' }).waitFor())
   ],

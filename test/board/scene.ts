@@ -49,7 +49,9 @@ export async function playScene(t: Owner): Promise<TestServer & { meet: () => Pr
     'storefront/src/db/pool.ts': 'export const pool = []\n',
     'storefront/docs/guide.md': guideText
   })
-  const server = await startServer(t, tree.path('storefront'), { locks: { long_wait_seconds: 1 } })
+  const server = await startServer(t, tree.path('storefront'), {
+    locks: { long_wait_seconds: 1, lease_ttl_seconds: 3600 }
+  })
   const names = ['ada', 'brook', 'cleo', 'dev', 'elm', 'finn'] as const
   const agents = Object.fromEntries(
     await Promise.all(names.map(async (name) => [name, await connect(t, 'rest', server.url, name)] as const))
@@ -70,10 +72,10 @@ export async function playScene(t: Owner): Promise<TestServer & { meet: () => Pr
     note: 'moves the pool to its own module'
   })
   await finn.call('lock_try', { filepaths: ['src/cart/session.ts'], note: 'sessions in the database' })
-  wait(finn, 'src/db/pool.ts')
+  void wait(finn, 'src/db/pool.ts')
   await untilQueued(elm, 'src/db/pool.ts', 1)
-  wait(ada, 'src/db/pool.ts')
-  wait(brook, 'src/cart/session.ts')
+  void wait(ada, 'src/db/pool.ts')
+  void wait(brook, 'src/cart/session.ts')
   await untilQueued(elm, 'src/db/pool.ts', 2)
   await untilQueued(elm, 'src/cart/session.ts', 1)
   await elm.call('lock_wait', { filepaths: ['src/cart/session.ts'], timeout_seconds: 60 })
@@ -105,8 +107,10 @@ async function meetAgain(ada: TestClient, brook: TestClient, cleo: TestClient, d
   }
 }
 
-function wait(agent: TestClient, path: string): void {
-  agent.call('lock_wait', { filepaths: [path], timeout_seconds: 120 }).catch(() => {})
+/** As long as the server runs: fetch gives up after five minutes, and a slow machine may take longer for the pictures. */
+async function wait(agent: TestClient, path: string): Promise<void> {
+  const again = async () => (await agent.call('lock_wait', { filepaths: [path], timeout_seconds: 290 }))['status']
+  while ((await again().catch(() => 'error')) !== 'error');
 }
 
 async function untilQueued(agent: TestClient, path: string, count: number): Promise<void> {
