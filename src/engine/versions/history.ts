@@ -80,6 +80,9 @@ const unnoticedMs = 2000
 /** The operation of versions that a shell command of an agent made. */
 export const byCommand = 'command'
 
+/** Operations that can give a file another mode, which is then a part of the change. */
+const changingModes: readonly string[] = [byCommand, 'async_undo']
+
 /** False for a version that is only probably the agent's: another one may have made it. */
 export function isMadeBy({ agentId, operation, agents }: Author, agent: string): boolean {
   return agentId === agent && operation !== probableEdit && agents === undefined
@@ -201,7 +204,7 @@ export function createHistory(bounds: HistoryBounds) {
     const isCreated = over === undefined && (last === undefined ? isFirst : !isSomethingThere(last))
     const mode = there.kind === 'file' ? there.identity.mode : undefined
     const before = renamedFrom === undefined ? tracked.mode : files.peek(renamedFrom)?.mode
-    const modes = author?.operation === byCommand ? otherModes(before, mode) : undefined
+    const modes = author !== undefined && changingModes.includes(author.operation) ? otherModes(before, mode) : undefined
     const hasOtherMode = modes !== undefined
     const isReplaced = !isCreated && (renamedFrom !== undefined || restores !== undefined || hasOtherMode)
     const was = isReplaced ? wasBefore(tracked, over) : undefined

@@ -49,7 +49,8 @@ export async function composeChanges(context: OperationContext, places: Readonly
 
   function compose(taken: readonly TakenBack[], isPartial: boolean): Composed {
     const conflicts = taken.flatMap((one) => one.conflicts)
-    let useful = taken.filter((one) => isPartial || one.conflicts.length === 0).filter(isChange)
+    const isUseful = (one: TakenBack) => isChange(one) || hasOtherMode(one)
+    let useful = taken.filter((one) => isPartial || one.conflicts.length === 0).filter(isUseful)
     for (;;) {
       const leaving = new Set(useful.filter(isLeaving).map(({ lineage }) => lineage.path))
       const arriving = useful.filter(({ target }) => target.content.kind !== 'none')
@@ -67,6 +68,12 @@ export async function composeChanges(context: OperationContext, places: Readonly
     return { changes: changesOf(useful), changed: byName(useful.map(describe)), conflicts }
   }
 
+  /** Whether the mode alone is to be another one. */
+  function hasOtherMode({ lineage, target: { path, content }, count }: TakenBack): boolean {
+    const like = isThere(lineage) && lineage.path === path ? versions.get(path) : undefined
+    return count > 0 && content.kind === 'bytes' && like !== undefined && modeOf(content, like) !== undefined
+  }
+
   function conflictOf({ lineage, target }: TakenBack, reason: 'in_the_way' | 'refused', why?: string): UndoConflict {
     return conflict(context, target, lineage.changes.at(-1)!, reason, { why })
   }
@@ -77,9 +84,11 @@ export async function composeChanges(context: OperationContext, places: Readonly
     const { path, content } = target
     const version = versions.get(path)
     const isInPlace = isThere(lineage) && lineage.path === path && content.kind === 'bytes'
-    if (!isInPlace || version === undefined || content.bytes === undefined) return undefined
+    if (!isInPlace || version === undefined) return undefined
+    const bytes = content.bytes ?? (hasOtherMode(one) ? version.bytes : undefined)
+    if (bytes === undefined) return undefined
     try {
-      requireReplaceable(context, shownPath(path, context.files), version, content.bytes)
+      requireReplaceable(context, shownPath(path, context.files), version, bytes)
       return undefined
     } catch (error) {
       if (isOperationError(error, 'ACCESS_DENIED') || isOperationError(error, 'FILE_TOO_LARGE'))
@@ -130,9 +139,11 @@ export async function composeChanges(context: OperationContext, places: Readonly
     if (content.kind === 'link') return { kind: 'link', target: content.target }
     if (content.kind === 'unread') return { kind: 'moved', from, version: undefined }
     if (content.kind !== 'bytes') throw new OperationError('SERVER_ERROR', 'An undo has no bytes to write.')
-    const { hash, bytes, mode } = content
-    if (like?.hash === hash) return { kind: 'moved', from, version: like }
-    return { kind: 'bytes', bytes: bytes ?? Buffer.alloc(0), hash, like, mode }
+    const { hash, bytes } = content
+    const mode = modeOf(content, like)
+    if (like?.hash !== hash) return { kind: 'bytes', bytes: bytes ?? Buffer.alloc(0), hash, like, mode }
+    if (mode === undefined) return { kind: 'moved', from, version: like }
+    return { kind: 'bytes', bytes: like.bytes, hash, like, mode }
   }
 
   function describe({ lineage, target, count }: TakenBack): ChangedFile {
@@ -155,6 +166,11 @@ export async function composeChanges(context: OperationContext, places: Readonly
   }
 
   return { compose }
+}
+
+/** The mode that a file gets; undefined if it stays. */
+function modeOf({ mode, insteadOf }: Extract<TakenBack['target']['content'], { kind: 'bytes' }>, like?: FileVersion) {
+  return insteadOf === undefined || like === undefined || like.identity.mode === insteadOf ? mode : undefined
 }
 
 /** One entry for a name: a file that goes where another comes is part of what that one replaces. */

@@ -17,6 +17,8 @@ export interface Target {
         readonly hash: string
         readonly bytes: Buffer | undefined
         readonly mode?: number | undefined
+        /** Of a mode that takes the place of another: only if the file has that. */
+        readonly insteadOf?: number | undefined
       }
     | Exclude<State, { readonly kind: 'none' | 'file' }>
 }
@@ -34,7 +36,11 @@ interface Run {
   readonly first: LineageChange
   readonly last: LineageChange
   readonly count: number
+  /** Permission bits before and since, if they are known to have been changed. */
+  readonly modes: Modes
 }
+
+type Modes = LineageChange['version']['modes']
 
 type Reason = UndoConflict['reason']
 
@@ -52,7 +58,7 @@ export async function takeBack(
     const next = await takeRunBack(context, target, run)
     if ('reason' in next) conflicts.push(next)
     else {
-      target = next
+      target = withModeBack(next, run)
       count += run.count
     }
   }
@@ -73,11 +79,26 @@ function runsOf(changes: readonly LineageChange[], isChosen: (change: LineageCha
     if (!isChosen(change)) run = undefined
     else {
       if (run !== undefined) runs.pop()
-      run = { first: run?.first ?? change, last: change, count: (run?.count ?? 0) + 1 }
+      const { first = change, count = 0, modes } = run ?? {}
+      run = { first, last: change, count: count + 1, modes: together(modes, change.version.modes) }
       runs.push(run)
     }
   }
   return runs.reverse()
+}
+
+/** Of changes that follow one another. */
+function together(earlier: Modes, later: Modes): Modes {
+  return earlier === undefined || later === undefined ? (earlier ?? later) : [earlier[0], later[1]]
+}
+
+/** A mode that others have given the file since stays. */
+function withModeBack(target: Target, { modes }: Run): Target {
+  const { content } = target
+  if (modes === undefined || content.kind !== 'bytes') return target
+  const [before, since] = modes
+  if (content.mode !== undefined && content.mode !== since) return target
+  return { ...target, content: { ...content, mode: before, insteadOf: content.insteadOf ?? since } }
 }
 
 function toTarget({ path, state }: Lineage): Target {
