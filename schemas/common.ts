@@ -187,6 +187,15 @@ export const commandFacts = {
 }
 export type CommandFacts = Static<ReturnType<typeof Type.Object<typeof commandFacts>>>
 
+const mode = (description: string) => Type.Optional(Type.String({ pattern: '^[0-7]{3,4}$', description }))
+
+/** Of a change of the permission bits. */
+export const modeFacts = {
+  previous_mode: mode('If it changed the mode: the permission bits before, in octal digits as chmod takes them.'),
+  mode: mode('The permission bits since then.')
+}
+export type ModeFacts = Static<ReturnType<typeof Type.Object<typeof modeFacts>>>
+
 export const Modification = Type.Object(
   {
     agent_id: Type.String({ description: 'Who made the change, or "external" for a change made outside the server.' }),

@@ -13,6 +13,7 @@ import {
   ForgottenBefore,
   Hash,
   HashOrNull,
+  modeFacts,
   modifications,
   Path,
   Replayed,
@@ -67,6 +68,7 @@ export const HistoryVersion = Type.Object(
     }),
     change_set: Type.Optional(Type.String({ description: 'The task or the transaction that it belongs to.' })),
     ...commandFacts,
+    ...modeFacts,
     at: Timestamp,
     kept: Type.Boolean({ description: 'True if its bytes are kept: async_diff and async_restore can use it.' }),
     lines: Type.Optional(

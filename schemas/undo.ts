@@ -7,6 +7,7 @@ import {
   ForgottenBefore,
   HashOrNull,
   IsDryRun,
+  modeFacts,
   Path,
   Replayed,
   replacedVersion,
@@ -76,6 +77,7 @@ export const UndoneFile = Type.Object(
     new_path: Type.Optional(Type.String({ description: 'The name that it has again, if it was renamed.' })),
     previous_hash: HashOrNull('The version before the undo; null if there was no file.'),
     hash: HashOrNull('The version now; null if the file is gone again.'),
+    ...modeFacts,
     changes: Type.Integer({ minimum: 0, description: 'How many changes of it were taken back.' }),
     ...replacedVersion,
     diff: Type.Optional(Type.Union([Diff, Type.Null()], { description: 'Of a dry run.' }))
@@ -88,9 +90,18 @@ export const UndoConflict = Type.Object(
     path: Path,
     hash: HashOrNull('The version whose change is not taken back; null if the change removed the file.'),
     reason: Type.String({
-      enum: ['overlap', 'built_upon', 'created_again', 'renamed_again', 'in_the_way', 'not_kept', 'refused'],
+      enum: [
+        'overlap',
+        'built_upon',
+        'created_again',
+        'mode_changed_again',
+        'renamed_again',
+        'in_the_way',
+        'not_kept',
+        'refused'
+      ],
       description:
-        'overlap: others have changed the same lines (merge_conflicts). built_upon: others have changed the file that the change created. created_again: another file has the name of the one it removed. renamed_again: the file has another name by now. in_the_way: something else is at the name that the file had. not_kept: the bytes needed are not kept. refused: the file is read-only, or a setting forbids the change.'
+        'overlap: others have changed the same lines (merge_conflicts). built_upon: others have changed the file that the change created. created_again: another file has the name of the one it removed. mode_changed_again: others have given the file another mode since. renamed_again: the file has another name by now. in_the_way: something else is at the name that the file had. not_kept: the bytes needed are not kept. refused: the file is read-only, or a setting forbids the change.'
     }),
     message: Type.String({ description: 'What stands in the way, and what to do.' }),
     merge_conflicts: Type.Optional(

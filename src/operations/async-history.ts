@@ -3,7 +3,7 @@ import { contract } from '../../schemas/contract.ts'
 import type { HistoryInput, HistoryOutput, HistoryVersion } from '../../schemas/history.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import { mayBeMadeBy } from '../engine/versions/history.ts'
-import { commandOf } from '../engine/versions/modification.ts'
+import { commandOf, modesAsText } from '../engine/versions/modification.ts'
 import type { Version } from '../engine/versions/version.ts'
 import { decodeIfText } from '../engine/files/text.ts'
 import type { OperationContext } from '../engine/call/context.ts'
@@ -110,6 +110,7 @@ async function describe(
     operation: isFirstSight ? null : operation,
     ...(changeSet !== undefined && { change_set: changeSet }),
     ...(!isFirstSight && commandOf(version)),
+    ...modesAsText(version.modes),
     at: timestamp(at),
     kept: hash !== null && context.bases.has(hash),
     ...(lines !== undefined && { lines }),

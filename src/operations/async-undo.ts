@@ -4,6 +4,7 @@ import type { UndoInput, UndoOutput } from '../../schemas/undo.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { shownPath } from '../engine/notices/shown-path.ts'
 import { nothing } from '../engine/versions/history.ts'
+import { modesAsText } from '../engine/versions/modification.ts'
 import { lookAgain } from '../engine/watcher/look-again.ts'
 import { OperationError } from '../errors.ts'
 import { remember } from '../support/remember.ts'
@@ -145,11 +146,12 @@ function answer(
     ...(uncertain > 0 && { uncertain }),
     files: isRefused
       ? []
-      : changed.map(({ from, to, previous_hash, hash, count, links_broken, kept }) => ({
+      : changed.map(({ from, to, previous_hash, hash, modes, count, links_broken, kept }) => ({
           path: shownPath(from, context.files),
           ...(to !== from && { new_path: shownPath(to, context.files) }),
           previous_hash,
           hash,
+          ...modesAsText(modes),
           changes: count,
           ...(links_broken !== undefined && { links_broken }),
           ...(kept !== undefined && { kept })

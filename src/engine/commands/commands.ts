@@ -310,7 +310,8 @@ function isStill(path: string, now: Now): boolean {
 }
 
 function isSameState(one: Now, other: Now): boolean {
-  return one.kind === 'file' && other.kind === 'file' ? one.hash === other.hash : one.kind === other.kind
+  if (one.kind !== 'file' || other.kind !== 'file') return one.kind === other.kind
+  return one.hash === other.hash && one.identity.mode === other.identity.mode
 }
 
 function isSameCall(one: CommandStart, other: CommandStart): boolean {

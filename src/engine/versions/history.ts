@@ -80,9 +80,6 @@ const unnoticedMs = 2000
 /** The operation of versions that a shell command of an agent made. */
 export const byCommand = 'command'
 
-/** Operations that can give a file another mode, which is then a part of the change. */
-const changingModes: readonly string[] = [byCommand, 'async_undo']
-
 /** False for a version that is only probably the agent's: another one may have made it. */
 export function isMadeBy({ agentId, operation, agents }: Author, agent: string): boolean {
   return agentId === agent && operation !== probableEdit && agents === undefined
@@ -119,8 +116,17 @@ export function createHistory(bounds: HistoryBounds) {
   /** Of the newest version; numbers that no version has may follow it. */
   let newest = 0
 
-  /** @param author of an observation undefined. @returns undefined if nothing has changed, or nothing was known before */
-  function add(step: MadeStep, author: Author | undefined, number: number | undefined): VersionChange | undefined {
+  /**
+   * @param author of an observation undefined
+   * @param before the mode of the file that is changed
+   * @returns undefined if nothing has changed, or nothing was known before
+   */
+  function add(
+    step: MadeStep,
+    author: Author | undefined,
+    number: number | undefined,
+    before: number | undefined
+  ): VersionChange | undefined {
     const { path, now: there } = step
     const known = files.use(path)
     // What another program makes of a path that was never looked at is nothing to tell, unless it is a file: then it is known from now on.
@@ -128,10 +134,11 @@ export function createHistory(bounds: HistoryBounds) {
     const identity = there.kind === 'file' ? there.identity : undefined
     const tracked = known ?? files.begin(path, identity)
     const previous = tracked.versions.at(-1)
-    const facts = there.kind === 'none' ? factsOfEnd(tracked, step) : factsOfArrival(tracked, author, step)
+    const facts = there.kind === 'none' ? factsOfEnd(tracked, step) : factsOfArrival(tracked, author, step, before)
     tracked.identity = identity
     if (identity !== undefined) tracked.mode = identity.mode
-    if (!isNews(step, previous, author)) return undefined
+    const isOfMode = 'modes' in facts && !isNews(step, previous, undefined)
+    if (!isOfMode && !isNews(step, previous, author)) return undefined
     const isFirstSight = known === undefined && author === undefined
     const { agentId, ...made } = author ?? external
     const shared = shareName(agentId)
@@ -139,7 +146,10 @@ export function createHistory(bounds: HistoryBounds) {
     // Spreads last: V8 adds members behind one slowly.
     const version = compact({
       hash: there.kind === 'file' ? there.hash : null,
-      at: identity !== undefined && author === undefined && !isFirstSight ? timeOfChange(identity, previous) : now(),
+      at:
+        identity !== undefined && author === undefined && !isFirstSight
+          ? timeOfChange(identity, isOfMode, previous)
+          : now(),
       agentId: shared.text,
       isFirstSight,
       seq,
@@ -167,7 +177,9 @@ export function createHistory(bounds: HistoryBounds) {
   function append(author: Author, steps: readonly MadeStep[]): void {
     for (const { path } of steps) claims?.release(path)
     const number = steps.length > 1 ? seq + 1 : undefined
-    const made = steps.map((step) => add(step, author, number))
+    // Where files exchange their names, each has the mode that it had at the other one.
+    const modes = steps.map(modeBefore)
+    const made = steps.map((step, index) => add(step, author, number, modes[index]))
     tell(
       made.filter((change) => change !== undefined),
       author,
@@ -182,44 +194,49 @@ export function createHistory(bounds: HistoryBounds) {
       if (claim === 'held') return
       if (claim !== undefined) return append(claim, [{ path, now: there, wasThere: true }])
     }
-    const change = add({ path, now: there }, undefined, undefined)
+    const step = { path, now: there }
+    const change = add(step, undefined, undefined, modeBefore(step))
     if (change !== undefined) tell([change], external, isBulk)
   }
 
   function differs(path: string, there: Now): boolean {
     const known = files.peek(path)
     if (known === undefined) return there.kind === 'file'
-    const hasOtherMode = there.kind === 'file' && known.mode !== undefined && there.identity.mode !== known.mode
-    return hasOtherMode || isNews({ path, now: there }, known.versions.at(-1), undefined)
+    const step = { path, now: there }
+    return isNews(step, known.versions.at(-1), undefined) || otherModes(modeBefore(step), there) !== undefined
+  }
+
+  /** Undefined if no file was there, or that is not known. */
+  function modeBefore({ path, renamedFrom }: MadeStep): number | undefined {
+    const tracked = files.peek(renamedFrom ?? path)
+    return typeof tracked?.versions.at(-1)?.hash === 'string' ? tracked.mode : undefined
   }
 
   /** What else is known of a version that comes to a path. */
   function factsOfArrival(
     tracked: TrackedFile,
     author: Author | undefined,
-    { renamedFrom, restores, over, wasThere, now: there }: MadeStep
+    { renamedFrom, restores, over, wasThere, now: there }: MadeStep,
+    before: number | undefined
   ): Pick<Version, 'renamedFrom' | 'restores' | 'was' | 'modes' | 'isCreated'> {
     const last = tracked.versions.at(-1)
     const isFirst = last === undefined && author !== undefined && wasThere !== true
     const isCreated = over === undefined && (last === undefined ? isFirst : !isSomethingThere(last))
-    const mode = there.kind === 'file' ? there.identity.mode : undefined
-    const before = renamedFrom === undefined ? tracked.mode : files.peek(renamedFrom)?.mode
-    const modes = author !== undefined && changingModes.includes(author.operation) ? otherModes(before, mode) : undefined
-    const hasOtherMode = modes !== undefined
-    const isReplaced = !isCreated && (renamedFrom !== undefined || restores !== undefined || hasOtherMode)
+    const modes = restores === undefined ? otherModes(before, there) : undefined
+    const isReplaced = !isCreated && (renamedFrom !== undefined || restores !== undefined)
     const was = isReplaced ? wasBefore(tracked, over) : undefined
     return {
       ...(renamedFrom !== undefined && { renamedFrom }),
       ...(restores !== undefined && { restores }),
       ...(was !== undefined && { was }),
-      ...(modes !== undefined && (renamedFrom !== undefined || !isCreated) && { modes }),
+      ...(modes !== undefined && { modes }),
       ...(isCreated && { isCreated })
     }
   }
 
   /** The time of an external change, kept within what is possible: an mtime can be set to anything, and moves with the file. */
-  function timeOfChange({ mtimeNs }: FileIdentity, last: Version | undefined): number {
-    return Math.max(Math.min(toMs(mtimeNs), now()), last?.at ?? 0)
+  function timeOfChange({ mtimeNs, ctimeNs }: FileIdentity, isOfMode: boolean, last: Version | undefined): number {
+    return Math.max(Math.min(toMs(isOfMode ? ctimeNs : mtimeNs), now()), last?.at ?? 0)
   }
 
   return {
@@ -254,7 +271,7 @@ export function createHistory(bounds: HistoryBounds) {
         : { hash, identity: tracked.identity }
     },
     last: (path: string): Version | undefined => files.peek(path)?.versions.at(-1),
-    /** What a file that is gone was before, as far as known. */
+    /** What a file is besides its bytes, or was before it went, as far as known. */
     was(path: string): Was | undefined {
       const tracked = files.peek(path)
       const last = tracked?.versions.at(-1)
@@ -337,7 +354,8 @@ function factsOfEnd(tracked: TrackedFile, { renamedTo, over }: MadeStep): Pick<V
   return { ...(renamedTo !== undefined && { renamedTo }), ...(was !== undefined && { was }) }
 }
 
-function otherModes(before: number | undefined, since: number | undefined): Version['modes'] {
+function otherModes(before: number | undefined, there: Now): Version['modes'] {
+  const since = there.kind === 'file' ? there.identity.mode : undefined
   return before === undefined || since === undefined || before === since ? undefined : [before, since]
 }
 

@@ -1,5 +1,5 @@
 // Who has changed a file, as answers describe it.
-import type { CommandFacts, Modification } from '../../../schemas/common.ts'
+import type { CommandFacts, ModeFacts, Modification } from '../../../schemas/common.ts'
 import { timestamp } from '../../support/timestamp.ts'
 import type { Author, Version } from './version.ts'
 
@@ -22,6 +22,15 @@ export function commandOf({ command, agents }: Author): CommandFacts {
   if (agents !== undefined) return { ...text, attribution: 'one_of', agents: [...agents] }
   return command === undefined ? {} : { ...text, attribution: 'certain' }
 }
+
+/** What answers say of a change of the permission bits. */
+export function modesAsText(modes: Version['modes']): ModeFacts {
+  if (modes === undefined) return {}
+  const [before, since] = modes
+  return { previous_mode: toDigits(before), mode: toDigits(since) }
+}
+
+const toDigits = (mode: number) => mode.toString(8).padStart(3, '0')
 
 /** @param versions oldest first */
 export function toModifications(versions: readonly Version[]): Modifications {

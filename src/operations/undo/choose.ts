@@ -37,15 +37,22 @@ export function toChoice(input: UndoInput, { files }: OperationContext): Choice 
       ({ real }) =>
         path.startsWith(`${real}/`) && globs?.some((glob) => glob.matches(path.slice(real.length + 1))) === true
     )
-  const fits = ({ version, path, from: earlier }: LineageChange) =>
-    !version.isFirstSight &&
-    (isOutsideMeant || version.agentId !== external.agentId) &&
-    (named === undefined || (version.hash !== null && named.has(keyOf(path, version.hash)))) &&
-    (by_agent === undefined || version.agentId === by_agent || version.agents?.includes(by_agent) === true) &&
-    (of_change_set === undefined || version.changeSet === of_change_set) &&
-    version.at >= from &&
-    version.at <= to &&
-    (globs === undefined || isBelow(path) || isBelow(earlier))
+  // A hash alone names the change that made the bytes, and not one that gave them another mode.
+  const isModeMeant = versions === undefined || [by_agent, of_change_set, since, until].some((one) => one !== undefined)
+  const fits = (change: LineageChange) => {
+    const { version, path, from: earlier } = change
+    return (
+      !version.isFirstSight &&
+      (isOutsideMeant || version.agentId !== external.agentId) &&
+      (named === undefined || (version.hash !== null && named.has(keyOf(path, version.hash)))) &&
+      (by_agent === undefined || version.agentId === by_agent || version.agents?.includes(by_agent) === true) &&
+      (of_change_set === undefined || version.changeSet === of_change_set) &&
+      version.at >= from &&
+      version.at <= to &&
+      (globs === undefined || isBelow(path) || isBelow(earlier)) &&
+      (isModeMeant || !isOfMode(change))
+    )
+  }
   const isMeant = ({ version }: LineageChange) =>
     version.agents === undefined || named !== undefined || input.include_uncertain
   return {
@@ -64,6 +71,10 @@ export function requireKnown({ versions }: UndoInput, lineages: readonly Lineage
   if (lost === undefined) return
   const message = `No change is known that made ${firstDigits(lost.hash)} of ${lost.path}: it is no longer kept (crud.max_file_versions, crud.max_history_bytes, crud.max_history_age_days), or was there when the file was first read. Nothing was changed. async_history with path ${lost.path} shows the versions that are kept.`
   throw new OperationError('VERSION_NOT_KEPT', message, { path: lost.path })
+}
+
+function isOfMode({ before, after, from, path }: LineageChange): boolean {
+  return from === path && before.kind === 'file' && after.kind === 'file' && before.hash === after.hash
 }
 
 function keyOf(path: string, hash: string): string {

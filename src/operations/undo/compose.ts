@@ -2,11 +2,13 @@
 import type { UndoConflict } from '../../../schemas/undo.ts'
 import { isOperationError, OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
+import { permitsOwner } from '../../engine/files/access.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { Step } from '../../engine/commit/step.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { shownPath } from '../../engine/notices/shown-path.ts'
 import { nothing } from '../../engine/versions/history.ts'
+import type { Version } from '../../engine/versions/version.ts'
 import { notKept, readEntry, recordLink, replacedBy, type Replaced } from '../change/entry-version.ts'
 import { requireReplaceable } from '../change/replaceable.ts'
 import { conflict, type TakenBack } from './take-back.ts'
@@ -17,6 +19,8 @@ export interface ChangedFile extends Replaced {
   readonly previous_hash: string | null
   readonly hash: string | null
   readonly count: number
+  /** Permission bits before and after the undo, if it changes them. */
+  readonly modes: Version['modes']
   /** Whether something is at `to` after the undo, be it a link, which has no hash. */
   readonly isThere: boolean
   /** Of the version that it gets. */
@@ -49,7 +53,7 @@ export async function composeChanges(context: OperationContext, places: Readonly
 
   function compose(taken: readonly TakenBack[], isPartial: boolean): Composed {
     const conflicts = taken.flatMap((one) => one.conflicts)
-    const isUseful = (one: TakenBack) => isChange(one) || hasOtherMode(one)
+    const isUseful = (one: TakenBack) => isChange(one) || modesOf(one) !== undefined
     let useful = taken.filter((one) => isPartial || one.conflicts.length === 0).filter(isUseful)
     for (;;) {
       const leaving = new Set(useful.filter(isLeaving).map(({ lineage }) => lineage.path))
@@ -68,27 +72,34 @@ export async function composeChanges(context: OperationContext, places: Readonly
     return { changes: changesOf(useful), changed: byName(useful.map(describe)), conflicts }
   }
 
-  /** Whether the mode alone is to be another one. */
-  function hasOtherMode({ lineage, target: { path, content }, count }: TakenBack): boolean {
-    const like = isThere(lineage) && lineage.path === path ? versions.get(path) : undefined
-    return count > 0 && content.kind === 'bytes' && like !== undefined && modeOf(content, like) !== undefined
+  /** Permission bits now and then; undefined if they stay. */
+  function modesOf({ lineage, target: { content } }: TakenBack): Version['modes'] {
+    const now = isThere(lineage) ? versions.get(lineage.path)?.mode : undefined
+    const then = content.kind === 'bytes' ? content.mode : undefined
+    return now === undefined || then === undefined || now === then ? undefined : [now, then]
   }
 
   function conflictOf({ lineage, target }: TakenBack, reason: 'in_the_way' | 'refused', why?: string): UndoConflict {
     return conflict(context, target, lineage.changes.at(-1)!, reason, { why })
   }
 
-  /** What forbids to change the content of a file in place forbids an update, too. */
+  /** What forbids an update of a file in place forbids to change its content, too; its mode does not if the undo gives it another. */
   function refusalOf(one: TakenBack): UndoConflict | undefined {
     const { lineage, target } = one
     const { path, content } = target
     const version = versions.get(path)
     const isInPlace = isThere(lineage) && lineage.path === path && content.kind === 'bytes'
-    if (!isInPlace || version === undefined) return undefined
-    const bytes = content.bytes ?? (hasOtherMode(one) ? version.bytes : undefined)
-    if (bytes === undefined) return undefined
+    if (!isInPlace || version === undefined || (content.bytes === undefined && modesOf(one) === undefined))
+      return undefined
+    const [, mode = version.mode] = modesOf(one) ?? []
+    const isWritable = version.isWritable || permitsOwner({ ...version, mode }, 'write')
     try {
-      requireReplaceable(context, shownPath(path, context.files), version, bytes)
+      requireReplaceable(
+        context,
+        shownPath(path, context.files),
+        { ...version, isWritable },
+        content.bytes ?? version.bytes
+      )
       return undefined
     } catch (error) {
       if (isOperationError(error, 'ACCESS_DENIED') || isOperationError(error, 'FILE_TOO_LARGE'))
@@ -134,23 +145,28 @@ export async function composeChanges(context: OperationContext, places: Readonly
     return { after: contentOf(one, like), ...facts }
   }
 
-  function contentOf({ lineage, target: { content } }: TakenBack, like: FileVersion | undefined): Step['after'] {
+  function contentOf(one: TakenBack, like: FileVersion | undefined): Step['after'] {
+    const { lineage, target } = one
+    const { content } = target
     const from = places.get(lineage.path) as OpenEntry
     if (content.kind === 'link') return { kind: 'link', target: content.target }
     if (content.kind === 'unread') return { kind: 'moved', from, version: undefined }
-    if (content.kind !== 'bytes') throw new OperationError('SERVER_ERROR', 'An undo has no bytes to write.')
-    const { hash, bytes } = content
-    const mode = modeOf(content, like)
-    if (like?.hash !== hash) return { kind: 'bytes', bytes: bytes ?? Buffer.alloc(0), hash, like, mode }
-    if (mode === undefined) return { kind: 'moved', from, version: like }
-    return { kind: 'bytes', bytes: like.bytes, hash, like, mode }
+    if (content.kind !== 'bytes') throw noBytes()
+    const { hash, mode } = content
+    if (like?.hash === hash && modesOf(one) === undefined) return { kind: 'moved', from, version: like }
+    const bytes = content.bytes ?? (like?.hash === hash ? like.bytes : undefined)
+    if (bytes === undefined) throw noBytes()
+    return { kind: 'bytes', bytes, hash, like, mode }
   }
 
-  function describe({ lineage, target, count }: TakenBack): ChangedFile {
+  function describe(one: TakenBack): ChangedFile {
+    const { lineage, target, count } = one
     const { content } = target
+    const modes = modesOf(one)
     const place = places.get(lineage.path)
     const version = isThere(lineage) ? versions.get(lineage.path) : undefined
-    const isWritten = content.kind === 'bytes' && version !== undefined && version.hash !== content.hash
+    const isWritten =
+      content.kind === 'bytes' && version !== undefined && (version.hash !== content.hash || modes !== undefined)
     const isReplaced = isThere(lineage) && content.kind !== 'unread' && place !== undefined
     return {
       from: lineage.path,
@@ -158,6 +174,7 @@ export async function composeChanges(context: OperationContext, places: Readonly
       previous_hash: version?.hash ?? null,
       hash: content.kind === 'bytes' ? content.hash : null,
       count,
+      modes,
       isThere: content.kind !== 'none',
       ...(isReplaced && (isWritten ? replacedBy(context, place, version) : notKept(context, place, version))),
       ...(content.kind === 'bytes' &&
@@ -168,10 +185,7 @@ export async function composeChanges(context: OperationContext, places: Readonly
   return { compose }
 }
 
-/** The mode that a file gets; undefined if it stays. */
-function modeOf({ mode, insteadOf }: Extract<TakenBack['target']['content'], { kind: 'bytes' }>, like?: FileVersion) {
-  return insteadOf === undefined || like === undefined || like.identity.mode === insteadOf ? mode : undefined
-}
+const noBytes = () => new OperationError('SERVER_ERROR', 'An undo has no bytes to write.')
 
 /** One entry for a name: a file that goes where another comes is part of what that one replaces. */
 function byName(files: readonly ChangedFile[]): ChangedFile[] {

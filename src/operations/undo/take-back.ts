@@ -16,9 +16,8 @@ export interface Target {
         readonly kind: 'bytes'
         readonly hash: string
         readonly bytes: Buffer | undefined
-        readonly mode?: number | undefined
-        /** Of a mode that takes the place of another: only if the file has that. */
-        readonly insteadOf?: number | undefined
+        /** Permission bits, as far as known. */
+        readonly mode: number | undefined
       }
     | Exclude<State, { readonly kind: 'none' | 'file' }>
 }
@@ -36,11 +35,9 @@ interface Run {
   readonly first: LineageChange
   readonly last: LineageChange
   readonly count: number
-  /** Permission bits before and since, if they are known to have been changed. */
-  readonly modes: Modes
+  /** Permission bits at its start, and at its end, as far as it is known to have changed them. */
+  readonly modes: { readonly before?: number | undefined; readonly since?: number | undefined }
 }
-
-type Modes = LineageChange['version']['modes']
 
 type Reason = UndoConflict['reason']
 
@@ -51,24 +48,18 @@ export async function takeBack(
 ): Promise<TakenBack | undefined> {
   const runs = runsOf(lineage.changes, isChosen)
   if (runs.length === 0) return undefined
-  let target = toTarget(lineage)
+  let target = toTarget(lineage, context.history.was(lineage.path)?.mode)
   let count = 0
   const conflicts: UndoConflict[] = []
   for (const run of runs) {
     const next = await takeRunBack(context, target, run)
     if ('reason' in next) conflicts.push(next)
     else {
-      target = withModeBack(next, run)
+      target = next
       count += run.count
     }
   }
   return { lineage, target, count, conflicts }
-}
-
-/** What is known of the mode is known of the version that was removed. */
-function withMode(before: State, removed: State): State {
-  if (before.kind !== 'file' || removed.kind !== 'file' || removed.mode === undefined) return before
-  return { ...before, mode: removed.mode }
 }
 
 /** The newest first. */
@@ -79,34 +70,45 @@ function runsOf(changes: readonly LineageChange[], isChosen: (change: LineageCha
     if (!isChosen(change)) run = undefined
     else {
       if (run !== undefined) runs.pop()
-      const { first = change, count = 0, modes } = run ?? {}
-      run = { first, last: change, count: count + 1, modes: together(modes, change.version.modes) }
+      const { first = change, count = 0, modes = {} } = run ?? {}
+      run = { first, last: change, count: count + 1, modes: modesSince(modes, change) }
       runs.push(run)
     }
   }
   return runs.reverse()
 }
 
-/** Of changes that follow one another. */
-function together(earlier: Modes, later: Modes): Modes {
-  return earlier === undefined || later === undefined ? (earlier ?? later) : [earlier[0], later[1]]
+function modesSince({ before, since }: Run['modes'], { version, ...change }: LineageChange): Run['modes'] {
+  const [was = removedMode(change), is] = version.modes ?? []
+  return { before: before ?? was, since: is ?? (change.before.kind === 'none' ? undefined : since) }
 }
 
-/** A mode that others have given the file since stays. */
-function withModeBack(target: Target, { modes }: Run): Target {
-  const { content } = target
-  if (modes === undefined || content.kind !== 'bytes') return target
-  const [before, since] = modes
-  if (content.mode !== undefined && content.mode !== since) return target
-  return { ...target, content: { ...content, mode: before, insteadOf: content.insteadOf ?? since } }
+function removedMode({ before, after }: Pick<LineageChange, 'before' | 'after'>): number | undefined {
+  return before.kind === 'file' && after.kind === 'none' ? before.mode : undefined
 }
 
-function toTarget({ path, state }: Lineage): Target {
-  if (state.kind === 'file') return { path, content: { kind: 'bytes', hash: state.hash, bytes: undefined } }
+function toTarget({ path, state }: Lineage, mode: number | undefined): Target {
+  if (state.kind === 'file') return { path, content: { kind: 'bytes', hash: state.hash, bytes: undefined, mode } }
   return { path, content: state }
 }
 
 async function takeRunBack(context: OperationContext, now: Target, run: Run): Promise<Target | UndoConflict> {
+  const mode = modeBack(now, run)
+  if (mode === 'changed_again') return conflict(context, now, run.last, 'mode_changed_again')
+  const next = await takeContentBack(context, now, run)
+  return 'reason' in next || next.content.kind !== 'bytes' ? next : { ...next, content: { ...next.content, mode } }
+}
+
+/** Permission bits that the file gets. */
+function modeBack({ content }: Target, { last, modes: { before, since } }: Run): number | undefined | 'changed_again' {
+  if (content.kind !== 'bytes') return before
+  const { mode } = content
+  // Of a removed file that others have brought back, they have given it its mode, too.
+  if (before === undefined || before === mode || last.after.kind === 'none') return mode
+  return since === undefined || mode === undefined || since === mode ? before : 'changed_again'
+}
+
+async function takeContentBack(context: OperationContext, now: Target, run: Run): Promise<Target | UndoConflict> {
   const { first, last } = run
   const { before } = first
   const { after } = last
@@ -122,7 +124,7 @@ async function takeRunBack(context: OperationContext, now: Target, run: Run): Pr
   if (after.kind === 'none') {
     if (before.kind === 'none') return now
     if (now.content.kind !== 'none') return refuse('created_again')
-    return restored(context, { path: first.from, before: withMode(before, last.before) }, refuse)
+    return restored(context, { path: first.from, before }, refuse)
   }
   if (now.content.kind === 'none') return before.kind === 'none' ? now : { path, content: now.content }
   if (before.kind === 'none')
@@ -144,9 +146,9 @@ async function restored(
   if (before.kind === 'link') return { path, content: before }
   if (before.kind === 'unread') return refuse('not_kept')
   if (before.kind !== 'file') return { path, content: { kind: 'none' } }
-  const { hash, mode } = before
+  const { hash } = before
   const bytes = await bases.get(hash)
-  return bytes === undefined ? refuse('not_kept') : { path, content: { kind: 'bytes', hash, bytes, mode } }
+  return bytes === undefined ? refuse('not_kept') : { path, content: { kind: 'bytes', hash, bytes, mode: undefined } }
 }
 
 type Bytes = Extract<Target['content'], { readonly kind: 'bytes' }>
@@ -186,6 +188,7 @@ const words: Readonly<Record<Reason, string>> = {
     'others have changed the same lines since: decide at the places in merge_conflicts, and make the change by async_update.',
   built_upon: 'others have changed the file since it was created: change or delete it yourself.',
   created_again: 'the name is taken by another file since: move that file away, then undo again.',
+  mode_changed_again: 'others have changed the mode of the file since: change it yourself.',
   renamed_again: 'the file was renamed once more since: take that back first, or rename it yourself.',
   in_the_way: 'something else is at the name that the file had: move it away, then undo again.',
   refused: 'the file must not be changed.',
@@ -198,7 +201,7 @@ export function conflict(
   { path }: Pick<Target, 'path'>,
   { version }: Pick<LineageChange, 'version'>,
   reason: Reason,
-  { merge_conflicts, why }: { merge_conflicts?: MergeConflict[] | undefined; why?: string | undefined }
+  { merge_conflicts, why }: { merge_conflicts?: MergeConflict[] | undefined; why?: string | undefined } = {}
 ): UndoConflict {
   const shown = shownPath(path, files)
   const because = why === undefined ? `, because ${words[reason]}` : `: ${why}`

@@ -296,16 +296,18 @@ t.test('an undo leaves a read-only file as it is, as an update does', async (t) 
   const tree = makeTree(t, { a: 'a\n', b: 'b\n' })
   const append = (path: string) => ({ call: 'async_append', input: { path, content: 'ann\n', agent_id: 'ann' } })
   const undo = { call: 'async_undo', input: { by_agent: 'ann', agent_id: 'operator' } }
-  const [, , refused, partial] = await runUnprivileged(tree, [
+  const [, , refused, partial, outside] = await runUnprivileged(tree, [
     append('a'),
     append('b'),
     { chmod: 'a', mode: 0o444 },
     undo,
-    { ...undo, input: { ...undo.input, partial: true } }
+    { ...undo, input: { ...undo.input, partial: true } },
+    { ...undo, input: { ...undo.input, by_agent: 'external', dry_run: true } }
   ])
   t.match(refused, { status: 'contention', conflicts: [{ path: 'a', reason: 'refused', message: /read-only/ }] })
   t.match(partial, { status: 'ok', undone: 1 })
   t.same([describe(tree.path('a')), describe(tree.path('b'))], ['444 a\nann\n', '644 b\n'])
+  t.match(outside, { status: 'ok', files: [{ path: 'a', previous_mode: '444', mode: '644' }] }, 'writable again')
 })
 
 t.test('blame follows each file through a swap, a chain, and over a restart of names', async (t) => {
