@@ -7,6 +7,7 @@ import { createCommits, type Commits } from '../src/engine/commit/commits.ts'
 import { createFileStore, type FileStore } from '../src/engine/files/file-store.ts'
 import { createSettlement, type Settlement } from '../src/tree/persistence/settlement.ts'
 import { createLayers, type Layers } from '../src/engine/layers/layers.ts'
+import { findRepository } from '../src/support/project/repository.ts'
 import type { Config } from '../src/config/config.ts'
 
 declare module 'fastify' {
@@ -20,18 +21,14 @@ declare module 'fastify' {
   }
 }
 
+/** So many times `crud.max_file_versions` are remembered of a file that differs from HEAD, since landing needs them. */
+const uncommittedFactor = 10
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
 export default fp<{ config: Config }>(
   async (app, { config: { crud, tree } }) => {
     const maxAgeMs = crud.max_history_age_days === 0 ? Infinity : crud.max_history_age_days * dayMs
-    const history = createHistory({
-      maxFiles: crud.max_history_files,
-      maxVersions: crud.max_file_versions,
-      maxBytes: crud.max_history_bytes,
-      maxAgeMs
-    })
     const bases = createBases({ maxBytes: crud.base_cache_bytes })
     const onUnfinished = app.degradations.several('transaction')
     const files = createFileStore({
@@ -41,7 +38,15 @@ export default fp<{ config: Config }>(
       maxSyncBytes: crud.sync_io_max_bytes,
       hardlinks: crud.hardlinks,
       protectedPaths: crud.protected,
-      isKnown: (path) => history.last(path) !== undefined
+      isKnown: (path): boolean => history.last(path) !== undefined
+    })
+    const isInGit = files.roots.some(({ real }) => findRepository(real) !== undefined)
+    const history = createHistory({
+      maxFiles: crud.max_history_files,
+      maxVersions: crud.max_file_versions,
+      maxUncommitted: crud.max_file_versions * (isInGit ? uncommittedFactor : 1),
+      maxBytes: crud.max_history_bytes,
+      maxAgeMs
     })
     const commits = createCommits(files, {
       durability: crud.durability,

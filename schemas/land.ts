@@ -63,6 +63,27 @@ export const LandDependence = Type.Object(
 )
 export type LandDependence = Static<typeof LandDependence>
 
+export const LandForgotten = Type.Object(
+  {
+    path: Type.String({ description: 'Relative to the working tree.' }),
+    start_line: Type.Optional(
+      Type.Integer({ description: 'The lines, 1-based, in the file as it is; none means all of it.' })
+    ),
+    end_line: Type.Optional(Type.Integer()),
+    agents: Type.Array(Type.String(), { description: 'One or several of these have made them.' })
+  },
+  {
+    title: 'LandForgotten',
+    description:
+      'Lines that differ from HEAD, by versions of the file that are no longer kept (crud.max_file_versions, crud.base_cache_bytes).'
+  }
+)
+export type LandForgotten = Static<typeof LandForgotten>
+
+const Forgotten = Type.Array(LandForgotten, {
+  description: 'Lines that may be of the agent, and are not taken, since it is forgotten who made them.'
+})
+
 export const LandDiff = Type.Object(
   {
     path: Type.String({ description: 'Relative to the working tree.' }),
@@ -96,6 +117,7 @@ export const LandOutput = Type.Object(
       description:
         "Files with changes that may be this agent's or another's, and are not taken: include_uncertain takes them."
     }),
+    forgotten: Forgotten,
     left_out: Type.Array(Type.String(), {
       description: 'Changed paths whose content only a filter of Git can tell: land them by the command line.'
     }),
@@ -153,6 +175,7 @@ export const LandPrepareOutput = Type.Object(
     dependent: Type.Array(LandDependence),
     taken_along: Type.Array(Type.String()),
     uncertain: Type.Array(Type.String()),
+    forgotten: Forgotten,
     left_out: Type.Array(Type.String()),
     plan: Type.Array(LandShare, { description: 'Without agent: of each agent, in an order in which all could land.' }),
     share: Type.Array(Type.String(), { description: 'land.share' }),

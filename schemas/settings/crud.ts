@@ -67,7 +67,8 @@ export const crud = Type.Object(
       minimum: 1,
       maximum: 10000,
       default: 100,
-      description: 'Versions remembered of one file.'
+      description:
+        'Versions remembered of one file; ten times as many of a file in a Git repository while it differs from HEAD.'
     }),
     max_history_age_days: Type.Number({
       minimum: 0,

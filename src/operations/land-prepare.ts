@@ -7,7 +7,7 @@ import { changeErrors, defineOperation } from './definition/define.ts'
 import { finishLanding, inTurn } from './land/finish.ts'
 import { planAll, prepareLanding } from './land/prepare.ts'
 import { openForLanding } from './land/refuse-repository.ts'
-import { refusalOf } from './land.ts'
+import { refusalOf, sayForgotten } from './land.ts'
 
 const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false }
 
@@ -41,7 +41,7 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
   const { share, test } = context.config.land
   const common = { share: [...share], test: [...test], timestamp: timestamp() }
   if (agent === undefined) {
-    const { tree, plan, leftOut } = await planAll(context, input, given)
+    const { tree, plan, forgotten, leftOut } = await planAll(context, input, given)
     return {
       status: plan.length === 0 ? 'nothing' : 'ok',
       work_tree: tree.workTree,
@@ -51,8 +51,10 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
       dependent: [],
       taken_along: [],
       uncertain: [],
+      forgotten,
       left_out: leftOut,
       plan,
+      ...messageOf(forgotten),
       ...common
     }
   }
@@ -60,6 +62,7 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
   const refusal = refusalOf({ agent }, prepared)
   return {
     status: 'ok',
+    ...messageOf(prepared.forgotten),
     ...refusal,
     work_tree: prepared.tree.workTree,
     parent: prepared.tree.commit,
@@ -72,10 +75,16 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
     dependent: [...prepared.dependent],
     taken_along: [...prepared.takenAlong],
     uncertain: [...prepared.uncertain],
+    forgotten: [...prepared.forgotten],
     left_out: [...prepared.leftOut],
     plan: [],
     ...common
   }
+}
+
+function messageOf(forgotten: Parameters<typeof sayForgotten>[0]) {
+  const message = sayForgotten(forgotten).trimStart()
+  return message === '' ? {} : { message }
 }
 
 async function finish(

@@ -1,6 +1,6 @@
 // land: a commit of one agent's changes, out of a tree that several share. Nothing that the repository names runs.
 import { contract } from '../../schemas/contract.ts'
-import type { LandInput, LandOutput } from '../../schemas/land.ts'
+import type { LandForgotten, LandInput, LandOutput } from '../../schemas/land.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { OperationError } from '../errors.ts'
 import { readIdentity, writeCommit, writeTree } from '../support/project/commit-files.ts'
@@ -65,20 +65,28 @@ type Outcome = Pick<LandOutput, 'status'> & Partial<LandOutput>
 /** Why nothing is landed. */
 export function refusalOf(
   { agent }: Pick<LandInput, 'agent'>,
-  { dependent, files, uncertain }: Prepared
+  { dependent, files, uncertain, forgotten }: Prepared
 ): Outcome | undefined {
   if (dependent.length > 0) {
     const others = [...new Set(dependent.map(({ agent_id }) => agent_id))]
     return {
       status: 'dependent',
-      message: `Nothing was landed: changes by ${agent} rest on uncommitted changes by ${others.join(', ')} (dependent). ${adviceFor(agent, others)}`
+      message: `Nothing was landed: changes by ${agent} rest on uncommitted changes by ${others.join(', ')} (dependent). ${adviceFor(agent, others)}${sayForgotten(forgotten)}`
     }
   }
   if (files.length > 0) return undefined
   return {
     status: 'nothing',
-    message: `There is nothing to land: no uncommitted change is certainly by ${agent}.${uncertain.length > 0 ? ' include_uncertain takes those that may be.' : ''}`
+    message: `There is nothing to land: no uncommitted change is certainly by ${agent}.${uncertain.length > 0 ? ' include_uncertain takes those that may be.' : ''}${sayForgotten(forgotten)}`
   }
+}
+
+/** Begins with a blank; empty if nothing is forgotten. */
+export function sayForgotten(forgotten: readonly LandForgotten[]): string {
+  const files = [...new Set(forgotten.map(({ path }) => path))]
+  if (files.length === 0) return ''
+  const more = files.length > 3 ? ` and ${files.length - 3} more` : ''
+  return ` Lines of ${files.slice(0, 3).join(', ')}${more} are not taken, since the versions that made them are no longer kept (forgotten): look at them, then include_uncertain takes them. A larger crud.max_file_versions or crud.base_cache_bytes keeps more.`
 }
 
 function adviceFor(agent: string, others: readonly string[]): string {
@@ -88,14 +96,17 @@ function adviceFor(agent: string, others: readonly string[]): string {
 }
 
 function toOutput({ dry_run }: LandInput, prepared: Prepared, outcome: Outcome): LandOutput {
-  const { files, dependent, takenAlong, uncertain, leftOut } = prepared
+  const { files, dependent, takenAlong, uncertain, forgotten, leftOut } = prepared
+  const words = sayForgotten(forgotten).trimStart()
   return {
+    ...(words !== '' && { message: words }),
     ...outcome,
     ...(dry_run && { dry_run: true as const }),
     paths: files.map(({ name }) => name),
     dependent: [...dependent],
     taken_along: [...takenAlong],
     uncertain: [...uncertain],
+    forgotten: [...forgotten],
     left_out: [...leftOut],
     timestamp: timestamp()
   }

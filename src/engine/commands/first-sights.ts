@@ -1,5 +1,5 @@
-// Keeps what differs from HEAD when the server begins to serve a tree, and whenever HEAD moves: the bytes are there before a command
-// discards them.
+// Looks at what differs from HEAD when the server begins to serve a tree, and whenever HEAD moves. The bytes of these files are kept, so
+// that they are there before a command discards them; the versions of the others are committed.
 import { statSync, watch, type FSWatcher } from 'node:fs'
 import { join } from 'node:path'
 import { orUndefined } from '../../support/attempt.ts'
@@ -39,6 +39,7 @@ export function createFirstSights({ roots, parts, bounds, log }: Options) {
   async function keepIn(root: string, signal: AbortSignal): Promise<void> {
     const now = bounds()
     if (now === undefined || signal.aborted) return
+    const upTo = parts.history.seq
     const limited = anySignal(signal, AbortSignal.timeout(timeoutMs))
     const unsaved = await listUnsaved(root, { signal: limited })
     if (unsaved === undefined) {
@@ -49,9 +50,18 @@ export function createFirstSights({ roots, parts, bounds, log }: Options) {
         )
       return
     }
+    if (unsaved.isComplete) noteCommitted(root, unsaved.files, upTo)
     const { left } = await keepUnsaved(unsaved.files.keys(), parts, now)
     if (left > 0 || !unsaved.isComplete)
       log.info({ left }, 'not all files that differ from HEAD are kept (hooks.keep_files, hooks.keep_bytes)')
+  }
+
+  /** A file that is gone may have been moved: what differs from HEAD then is another name. */
+  function noteCommitted(root: string, unsaved: ReadonlyMap<string, unknown>, upTo: number): void {
+    const { history } = parts
+    for (const path of history.paths())
+      if (path.startsWith(`${root}/`) && !unsaved.has(path) && history.known(path) !== undefined)
+        history.commit(path, upTo)
   }
 
   function keepSoon(ms: number): void {

@@ -2,7 +2,16 @@
 import type { FileIdentity } from '../files/identity.ts'
 import { rememberVersions, type HistoryBounds, type TrackedFile } from './remembered-versions.ts'
 import { createSharedStrings } from './shared-strings.ts'
-import { asLater, compact, isSomethingThere, type Author, type Entry, type Version, type Was } from './version.ts'
+import {
+  asLater,
+  compact,
+  isSomethingThere,
+  type Author,
+  type Entry,
+  type Forgotten,
+  type Version,
+  type Was
+} from './version.ts'
 
 /** What a change has made at one path. */
 export interface MadeStep {
@@ -50,6 +59,8 @@ export interface LogEntry extends Author {
 export interface FileHistory {
   readonly path: string
   readonly versions: readonly Version[]
+  /** Of the versions before these. */
+  readonly forgotten?: Forgotten | undefined
   /** Of all files, when it was written. */
   readonly forgottenAt?: number | undefined
 }
@@ -252,6 +263,8 @@ export function createHistory(bounds: HistoryBounds) {
     get forgottenAt(): number | undefined {
       return files.forgottenAt
     },
+    /** All versions of a path up to this number are committed. */
+    commit: (path: string, upTo: number): void => files.commit(path, upTo),
     /** Drops what has become too old. A file that is gone for so long is not remembered at all. */
     expire: files.expire,
     /** Not smaller than `seq` of any version. */
@@ -280,6 +293,8 @@ export function createHistory(bounds: HistoryBounds) {
     },
     /** Oldest first. */
     versions: files.versions,
+    /** What is known of the versions of a path before those that are remembered. */
+    forgotten: files.forgotten,
     /**
      * The versions of a path after it had this hash, oldest first, as far as known.
      * @param isKnown whether the server has handed out the hash
@@ -317,14 +332,19 @@ export function createHistory(bounds: HistoryBounds) {
     /** All that is known, the least recently used first. */
     *dump(): Generator<FileHistory> {
       for (const path of files.pathsByAge())
-        yield { path, versions: files.versions(path), forgottenAt: files.forgottenAt }
+        yield {
+          path,
+          versions: files.versions(path),
+          forgotten: files.forgotten(path),
+          forgottenAt: files.forgottenAt
+        }
     },
     /** From now on versions have a larger `seq` than this. */
     continueFrom(least: number): void {
       seq = Math.max(seq, least)
     },
     /** Restores what an earlier process knew; what this process has learnt comes after that. */
-    restore({ path, versions, forgottenAt }: FileHistory): void {
+    restore({ path, versions, forgotten, forgottenAt }: FileHistory): void {
       if (forgottenAt !== undefined) files.forgetUntil(forgottenAt)
       if (versions.length === 0) return
       const last = versions.reduce((most, version) => Math.max(most, version.seq), 0)
@@ -336,7 +356,7 @@ export function createHistory(bounds: HistoryBounds) {
       // The first version seen here is the last one known before, or else the file has changed while no server ran.
       const isSame = first?.isFirstSight === true && first.hash === versions.at(-1)?.hash
       const own = first === undefined || isSame ? others : [asLater(first), ...others]
-      files.replace(tracked, [...earlier, ...own])
+      files.replace(tracked, [...earlier, ...own], forgotten)
     }
   }
 }

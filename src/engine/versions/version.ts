@@ -59,6 +59,36 @@ export interface Version extends Author {
   readonly isCreated?: true
 }
 
+/** What is known of the versions of a file that are no longer remembered. */
+export interface Forgotten {
+  /** Of the newest one; null if no file was there whose bytes are known. */
+  readonly hash: string | null
+  /** Who made those that are not known to be committed; first sights are of nobody. */
+  readonly agents: readonly string[]
+}
+
+/** An author of a version that nobody can tell any more. */
+export const nobodyKnown = 'unknown'
+const maxForgottenAgents = 100
+
+/** @param committed `seq` of the last version that is */
+export function forget(
+  before: Forgotten | undefined,
+  dropped: readonly Version[],
+  committed: number
+): Forgotten | undefined {
+  const last = dropped.at(-1)
+  if (last === undefined) return before
+  const uncommitted = dropped.filter(({ seq, isFirstSight }) => seq > committed && !isFirstSight)
+  const makers = uncommitted.flatMap(({ agentId, agents = [agentId] }) => agents)
+  return { hash: last.hash, agents: bounded([...(before?.agents ?? []), ...makers]) }
+}
+
+export function bounded(agents: readonly string[]): readonly string[] {
+  const names = [...new Set(agents)]
+  return names.length <= maxForgottenAgents ? names : [...names.slice(0, maxForgottenAgents), nobodyKnown]
+}
+
 /** An object that is written out takes less memory than one to which members were added. */
 export function compact(version: Version): Version {
   const { hash, at, agentId, operation, isFirstSight, seq, changedAt, ...more } = version
@@ -87,6 +117,10 @@ export function sizeOfVersion(version: Version): number {
 /** False if nothing was at the path. */
 export function isSomethingThere({ hash, link, isUnread }: Version): boolean {
   return hash !== null || link !== undefined || isUnread === true
+}
+
+export function sizeOfForgotten(forgotten: Forgotten | undefined): number {
+  return forgotten?.agents.reduce((sum, { length }) => sum + length, 100) ?? 0
 }
 
 export function sizeOfVersions(versions: readonly Version[]): number {

@@ -1,9 +1,10 @@
 // What has become of one file since HEAD: its content, its names, whether it is there, and who has made each of these.
 import { external } from '../../engine/versions/history.ts'
 import { splitLines } from '../../engine/diff/lines.ts'
-import type { Lineage, LineageChange, State } from '../undo/lineages.ts'
+import type { LineageChange, State } from '../undo/lineages.ts'
 import { createLineLog, withHead, type LineLog, type Stage } from './line-log.ts'
-import { makerOf, orExternal, unknown, type Maker } from './maker.ts'
+import type { KnownLife } from './known-life.ts'
+import { forgottenMaker, makerOf, orExternal, unknown, type Maker } from './maker.ts'
 
 /** A file, or a link: then the bytes are its target. */
 export interface Content {
@@ -65,7 +66,7 @@ export interface FileFacts {
 
 /** Undefined if it is in HEAD as it is in the tree. @param lineage undefined for a file that the log does not know */
 export async function readFileLog(
-  lineage: Lineage | undefined,
+  lineage: KnownLife | undefined,
   path: string,
   facts: FileFacts
 ): Promise<FileLog | undefined> {
@@ -77,12 +78,13 @@ export async function readFileLog(
   const since = changes.slice(base.next)
   const makers = since.map(({ version }) => makerOf(version))
   const isKnown = lineage !== undefined && isSameState(lineage.state, now, hashOf)
+  const early = forgottenMaker(lineage?.forgotten ?? [])
   const contents = since.filter(({ before, after }) => after.kind !== 'none' && !isSame(before, after))
   return {
     head,
     now,
-    lines: await readLines(head, now, { changes, next: base.next, isExact: base.isExact, isKnown }, facts),
-    contentMakers: base.isExact && isKnown ? contents.map(({ version }) => makerOf(version)) : [unknown],
+    lines: await readLines(head, now, { changes, next: base.next, isExact: base.isExact, isKnown, early }, facts),
+    contentMakers: base.isExact && isKnown ? contents.map(({ version }) => makerOf(version)) : [early],
     creator: makers[since.findIndex(({ before, after }) => before.kind === 'none' && after.kind !== 'none')] ?? unknown,
     remover: removerOf(since.at(-1)),
     before: now === undefined ? await readBefore(lineage, since, facts) : undefined,
@@ -95,7 +97,7 @@ export async function readFileLog(
 
 /** As if its last change, which has removed it, had not happened. */
 async function readBefore(
-  lineage: Lineage | undefined,
+  lineage: KnownLife | undefined,
   since: readonly LineageChange[],
   facts: FileFacts
 ): Promise<FileLog | undefined> {
@@ -105,7 +107,7 @@ async function readBefore(
   const bytes = await facts.bytesOf(state.hash)
   if (bytes === undefined) return undefined
   const now: NowFile = { path, bytes, isLink: false, isExecutable: undefined }
-  return readFileLog({ path, state, changes: lineage.changes.slice(0, -1) }, path, { ...facts, now })
+  return readFileLog({ ...lineage, path, state, changes: lineage.changes.slice(0, -1) }, path, { ...facts, now })
 }
 
 function removerOf(last: LineageChange | undefined): Maker {
@@ -144,7 +146,7 @@ interface Base {
  * it again, it may have put aside what it has brought back since, as git stash does.
  */
 function findBase(
-  lineage: Lineage | undefined,
+  lineage: KnownLife | undefined,
   changes: readonly LineageChange[],
   headAt: FileFacts['headAt'],
   hashOf: FileFacts['hashOf']
@@ -190,12 +192,14 @@ interface Since {
   readonly isExact: boolean
   /** True if the last change made what is there now. */
   readonly isKnown: boolean
+  /** Who has made what is older than all of them. */
+  readonly early: Maker
 }
 
 async function readLines(
   head: HeadFile | undefined,
   now: NowFile | undefined,
-  { changes, next, isExact, isKnown }: Since,
+  { changes, next, isExact, isKnown, early }: Since,
   { bytesOf, countsRestored }: FileFacts
 ): Promise<LineLog<Maker> | undefined> {
   if (now === undefined || head?.isLink === true || now.isLink) return undefined
@@ -211,14 +215,15 @@ async function readLines(
   const stages: Stage<Maker>[] = []
   /** Whose texts are not kept, since the last one that is. */
   let skipped: Maker[] = []
-  for (const { version, before, after } of changes.slice(next)) {
+  for (const change of changes.slice(next)) {
+    const { version, before, after } = change
     if (after.kind === 'none' || isSame(before, after)) continue
     const maker = makerOf(version)
-    const lines = await textOf(after)
+    const lines = isKnown && change === changes.at(-1) ? nowLines : await textOf(after)
     if (lines === undefined) skipped.push(maker)
     else {
       const isOne = skipped.every(({ agentId, isCertain }) => isCertain && agentId === maker.agentId)
-      stages.push({ change: isOne ? maker : unknown, lines })
+      stages.push({ change: isOne ? maker : forgottenMaker([...skipped, maker].flatMap(namesOf)), lines })
       skipped = []
     }
   }
@@ -226,10 +231,16 @@ async function readLines(
   if (first === undefined) {
     // Of the first text that is kept nobody can tell what was there before.
     const [begin, ...others] = stages
-    return withHead(createLineLog(begin!.lines, others, rules), headLines, orExternal(begin!.change), rules)
+    const makers = orExternal(begin!.change)
+    const foreign = early === unknown ? makers : forgottenMaker([...namesOf(early), ...namesOf(makers)])
+    return withHead(createLineLog(begin!.lines, others, rules), headLines, foreign, rules)
   }
   const log = createLineLog(first, stages, rules)
-  return isExact ? log : withHead(log, headLines, unknown, rules)
+  return isExact ? log : withHead(log, headLines, early, rules)
+}
+
+function namesOf({ agentId, agents = [agentId] }: Maker): readonly string[] {
+  return agents
 }
 
 function isSameMaker(one: Maker, other: Maker): boolean {

@@ -1,5 +1,5 @@
 // Who has made a change that is not committed, as far as that is known.
-import type { Version } from '../../engine/versions/version.ts'
+import { nobodyKnown, type Version } from '../../engine/versions/version.ts'
 import { external, probableEdit } from '../../engine/versions/history.ts'
 
 export interface Maker {
@@ -12,14 +12,27 @@ export interface Maker {
   readonly changeSet?: string | undefined
   /** Of the version. */
   readonly seq: number
+  /** True for what stands for versions that are no longer kept. */
+  readonly isForgotten?: true
 }
 
-export const unknown: Maker = { agentId: 'unknown', isCertain: false, seq: 0 }
+export const unknown: Maker = { agentId: nobodyKnown, isCertain: false, seq: 0 }
 
 /** The same, where what was there before was not seen: another program may have changed it, too. */
 export function orExternal(maker: Maker): Maker {
   const { agentId, agents = [agentId] } = maker
   return maker === unknown ? maker : { ...maker, isCertain: false, agents: [...agents, external.agentId] }
+}
+
+/** Stands for versions that are no longer kept, made by one of these. */
+export function forgottenMaker(agents: readonly string[]): Maker {
+  return agents.length === 0 ? unknown : { ...unknown, agents: [...new Set(agents)], isForgotten: true }
+}
+
+/** Whether an agent has made it, or is one of those of whom one has. */
+export function mayBeOf({ agentId, isCertain, isForgotten, agents = [agentId] }: Maker, agent: string): boolean {
+  if (isCertain) return agentId === agent
+  return agents.includes(agent) || (isForgotten === true && agents.includes(nobodyKnown))
 }
 
 export function makerOf({ agentId, operation, changeSet, agents, seq }: Version): Maker {

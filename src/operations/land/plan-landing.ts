@@ -3,7 +3,7 @@ import { composeFile, type FileDependence, type LandedFile } from './compose-fil
 import { external } from '../../engine/versions/history.ts'
 import type { LineChoice } from './compose-lines.ts'
 import type { FileLog } from './file-log.ts'
-import type { Maker } from './maker.ts'
+import { mayBeOf, unknown, type Maker } from './maker.ts'
 
 export interface Selection {
   readonly agent: string
@@ -35,8 +35,8 @@ export function planLanding(logs: readonly FileLog[], selection: Selection): Lan
   const used = new Map<number, Maker>()
   const isSelected = (maker: Maker) =>
     (maker.isCertain || includesUncertain) &&
-    (others.includes(maker.agentId) ||
-      (maker.agentId === agent && (changeSet === undefined || maker.changeSet === changeSet || along.has(maker.seq))))
+    (others.some((other) => mayBeOf(maker, other)) ||
+      (mayBeOf(maker, agent) && (changeSet === undefined || maker.changeSet === changeSet || along.has(maker.seq))))
   const isChosen = (maker: Maker) => {
     const is = isSelected(maker)
     if (is) used.set(maker.seq, maker)
@@ -55,7 +55,8 @@ export function planLanding(logs: readonly FileLog[], selection: Selection): Lan
       files,
       dependences,
       takenAlong: [...new Set([...along.values()].map((maker) => maker.changeSet))],
-      agents: [...new Set([...used.values()].map(({ agentId }) => agentId))],
+      // Who asks for what nobody can tell any more answers for it.
+      agents: [...new Set([...used.values()].map(({ agentId }) => (agentId === unknown.agentId ? agent : agentId)))],
       changeSets: [...new Set([...used.values()].flatMap((maker) => maker.changeSet ?? []))]
     }
   }

@@ -1,5 +1,5 @@
 // Everything of a landing up to the commit: what it takes, and what the commit says.
-import type { LandDependence, LandInput, LandPrepareOutput } from '../../../schemas/land.ts'
+import type { LandDependence, LandForgotten, LandInput, LandPrepareOutput } from '../../../schemas/land.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { compilePathGlob } from '../../engine/files/glob/glob.ts'
 import { lockKey } from '../../engine/files/lock-key.ts'
@@ -12,7 +12,9 @@ import { orAborted } from '../../support/shared-rounds.ts'
 import { commitMessage } from './commit-message.ts'
 import type { FileDependence, LandedFile } from './compose-file.ts'
 import { makersOf, type FileLog } from './file-log.ts'
-import type { Maker } from './maker.ts'
+import { forgottenIn } from './forgotten-lines.ts'
+import { mayBeOf, type Maker } from './maker.ts'
+import type { Hunk } from './line-log.ts'
 import { planLanding, type Landing } from './plan-landing.ts'
 import { readLogs, type Given, type LogOptions, type TreeLog } from './read-logs.ts'
 import { openForLanding } from './refuse-repository.ts'
@@ -31,6 +33,8 @@ export interface Prepared {
   readonly takenAlong: readonly string[]
   /** Files with changes that may be the agent's, and are not taken. */
   readonly uncertain: readonly string[]
+  /** Of these, lines of versions that are no longer kept. */
+  readonly forgotten: readonly LandForgotten[]
   /** Names that a filter applies to, and that differ from HEAD. */
   readonly leftOut: readonly string[]
   readonly message: string
@@ -71,6 +75,7 @@ export async function prepareLanding(
     dependent: toDependent(landing.dependences, nameOf),
     takenAlong: landing.takenAlong.filter((changeSet) => changeSet !== undefined),
     uncertain: input.include_uncertain ? [] : uncertainIn(logs, input.agent).map(nameOf),
+    forgotten: input.include_uncertain ? [] : forgottenIn(logs, nameOf, input.agent),
     leftOut: filtered.map(nameOf),
     message: commitMessage({
       selection: input,
@@ -99,7 +104,7 @@ export async function planAll(context: OperationContext, { paths }: Pick<Selecte
       dependent: toDependent(landing.dependences, nameOf)
     })
   }
-  return { tree, plan: inOrder(shares), leftOut: filtered.map(nameOf) }
+  return { tree, plan: inOrder(shares), forgotten: forgottenIn(logs, nameOf), leftOut: filtered.map(nameOf) }
 }
 
 function agentsOf(logs: readonly FileLog[]): Set<string> {
@@ -108,13 +113,12 @@ function agentsOf(logs: readonly FileLog[]): Set<string> {
 
 /** Files in which the agent may have made what is not taken. */
 function uncertainIn(logs: readonly FileLog[], agent: string): string[] {
-  const isOwn = ({ agentId, isCertain, agents = [agentId] }: Maker) => !isCertain && agents.includes(agent)
-  return logs.flatMap((log) => (makersOf(log).some(isOwn) ? ((log.now ?? log.head)?.path ?? []) : []))
+  const mayBeOwn = (log: FileLog) => makersOf(log).some((maker) => !maker.isCertain && mayBeOf(maker, agent))
+  return logs.flatMap((log) => (mayBeOwn(log) ? ((log.now ?? log.head)?.path ?? []) : []))
 }
 
 function countLines(logs: readonly FileLog[], agent: string): { added: number; removed: number } {
-  const isOwn = (hunk: { readonly change: Maker } | undefined) =>
-    hunk?.change.isCertain === true && hunk.change.agentId === agent
+  const isOwn = (hunk: Hunk<Maker> | undefined) => hunk?.change.isCertain === true && hunk.change.agentId === agent
   const lines = logs.flatMap((log) => log.lines?.lines ?? [])
   return {
     added: lines.filter(({ made, removed }) => isOwn(made) && removed === undefined).length,

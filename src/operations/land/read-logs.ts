@@ -11,6 +11,7 @@ import { readEntry } from '../change/entry-version.ts'
 import { withLocks } from '../locking/with-locks.ts'
 import { readLineages, type Lineage } from '../undo/lineages.ts'
 import { hasHeadMode, readFileLog, type FileLog, type HeadFile, type NowFile } from './file-log.ts'
+import { withForgotten } from './known-life.ts'
 import { unknown } from './maker.ts'
 
 export interface TreeLog {
@@ -121,7 +122,7 @@ async function readAll(context: OperationContext, tree: WorkTree, names: Names):
   const logs: FileLog[] = []
   const taken = new Set<string>()
   const add = async (lineage: Lineage | undefined, path: string, now: NowFile | undefined) => {
-    const log = await readFileLog(lineage, path, { ...facts, now })
+    const log = await readFileLog(lineage && withForgotten(lineage, context.history), path, { ...facts, now })
     if (log === undefined) return
     logs.push(log)
     if (log.head !== undefined) taken.add(log.head.path)

@@ -6,7 +6,7 @@ import { findServer } from '../../tree/state/state-file.ts'
 import { callAuthority } from '../hook/call-authority.ts'
 import { landOnce } from '../land/land-once.ts'
 import { createGit, requireGit, requireIdentity, type OwnGit } from '../land/own-git.ts'
-import { explain, printLanded, printPlan, toOutcome, toPlan } from '../land/report.ts'
+import { describeForgotten, explain, printLanded, printPlan, toOutcome, toPlan } from '../land/report.ts'
 import { withLandingLock } from '../land/landing-lock.ts'
 import { collect, createCommand, orFail } from './command.ts'
 import { printJson } from './output.ts'
@@ -97,6 +97,7 @@ async function landRounds({ root, git, agent }: Place, test: readonly string[], 
       say(
         `not taken, since another may have made it (--include-uncertain takes it): changes in ${prepared.uncertain.join(', ')}`
       )
+    for (const line of describeForgotten(prepared)) say(`not taken: ${line}`)
     const result = await landOnce({ git, root, prepared, finish: finishAt(root, agent), say }, toOptions(test, flags))
     if (result.kind === 'failed') return refuse(prepared, `nothing was landed: ${result.why}`)
     if (result.kind === 'landed') return json ? printJson(toOutcome(prepared, result)) : printLanded(result, prepared)

@@ -1,5 +1,5 @@
 // What the command line says of a landing, to people and as JSON.
-import type { LandOutput, LandPrepareOutput } from '../../../schemas/land.ts'
+import type { LandDependence, LandOutput, LandPrepareOutput } from '../../../schemas/land.ts'
 import { print } from '../cli/output.ts'
 import type { LandResult } from './land-once.ts'
 
@@ -13,36 +13,48 @@ export function printLanded({ commit, branch }: Landed, { files }: LandPrepareOu
 
 /** As the operation land answers; `failed`: its test or Git has failed. */
 export function toOutcome(
-  { files, dependent, taken_along, uncertain, left_out }: LandPrepareOutput,
+  { files, dependent, taken_along, uncertain, forgotten, left_out }: LandPrepareOutput,
   result: Landed | { readonly status: LandOutput['status'] | 'failed'; readonly message: string }
 ): object {
   const made = 'status' in result ? result : { status: 'ok', commit: result.commit, branch: result.branch }
-  return { ...made, paths: files.map(({ name }) => name), dependent, taken_along, uncertain, left_out }
+  return { ...made, paths: files.map(({ name }) => name), dependent, taken_along, uncertain, forgotten, left_out }
 }
 
-export function explain({ message = 'nothing was landed', dependent }: LandPrepareOutput): string {
-  return [message, ...dependent.map(describe)].join('\n  ')
+/** One line for each range of lines whose maker is forgotten. */
+export function describeForgotten({ forgotten }: LandPrepareOutput): string[] {
+  return forgotten.map((range) => `${placeOf(range)} is by ${range.agents.join(' or ')}: forgotten`)
 }
 
-function describe({ path, start_line, end_line, agent_id }: LandPrepareOutput['dependent'][number]): string {
+export function explain(prepared: LandPrepareOutput): string {
+  const { message = 'nothing was landed', dependent } = prepared
+  return [message, ...dependent.map(describe), ...describeForgotten(prepared)].join('\n  ')
+}
+
+function describe(dependence: LandPrepareOutput['dependent'][number]): string {
+  return `${placeOf(dependence)} rests on a change by ${dependence.agent_id}`
+}
+
+function placeOf({ path, start_line, end_line }: Pick<LandDependence, 'path' | 'start_line' | 'end_line'>): string {
   const lines = start_line === undefined ? '' : `:${start_line}${end_line === start_line ? '' : `-${end_line}`}`
-  return `${path}${lines} rests on a change by ${agent_id}`
+  return `${path}${lines}`
 }
 
 export function toPlan(
-  { plan, files, dependent, status, parent }: LandPrepareOutput,
+  { plan, files, dependent, forgotten, status, parent }: LandPrepareOutput,
   agent: string | undefined
 ): object {
   return agent === undefined
-    ? { parent, agents: plan }
-    : { parent, status, agent_id: agent, paths: files.map(({ name }) => name), dependent }
+    ? { parent, agents: plan, forgotten }
+    : { parent, status, agent_id: agent, paths: files.map(({ name }) => name), dependent, forgotten }
 }
 
-export function printPlan({ plan, files, dependent, message }: LandPrepareOutput, agent: string | undefined): void {
+export function printPlan(prepared: LandPrepareOutput, agent: string | undefined): void {
+  const { plan, files, dependent, message } = prepared
   if (agent !== undefined) {
     if (message !== undefined) print(message)
     for (const { name, content } of files) print(`${content === null ? 'removed ' : ''}${name}`)
     for (const one of dependent) print(describe(one))
+    for (const line of describeForgotten(prepared)) print(line)
     return
   }
   if (plan.length === 0) print('There is nothing to land: no uncommitted change has a known author.')
@@ -53,4 +65,6 @@ export function printPlan({ plan, files, dependent, message }: LandPrepareOutput
     for (const path of share.paths) print(`  ${path}`)
     for (const one of share.dependent) print(`  ${describe(one)}`)
   }
+  if (message !== undefined) print(message)
+  for (const line of describeForgotten(prepared)) print(line)
 }

@@ -1,6 +1,6 @@
 // The versions of the files, and which agents made them.
 import { external, type FileHistory, type History, type LogEntry } from '../../engine/versions/history.ts'
-import { asLater, type Version } from '../../engine/versions/version.ts'
+import { asLater, type Forgotten, type Version } from '../../engine/versions/version.ts'
 import { hasTypes, isFields } from './fields.ts'
 import { inSlices } from '../../support/slices.ts'
 import type { Change, PersistedPart } from './part.ts'
@@ -16,6 +16,8 @@ interface EntryRecord {
 
 /** Characters, as far as files allow it. */
 const maxRecordLength = 65_536
+/** Of a file as it is written anew. */
+const versionsPerRecord = 100
 
 /** A record has the versions of one file that were not written before, or those of the files of one change. */
 export function createHistoryPart(history: History): PersistedPart {
@@ -53,9 +55,10 @@ export function createHistoryPart(history: History): PersistedPart {
     return [{ path, versions: fresh, forgottenAt: history.forgottenAt }]
   }
 
-  function restoreFile({ path, versions, forgottenAt }: FileHistory): void {
+  function restoreFile(file: FileHistory): void {
+    const { path, versions } = file
     isRestoring = true
-    history.restore({ path, versions, forgottenAt })
+    history.restore(file)
     isRestoring = false
     const last = versions.at(-1)
     // What this process has recorded meanwhile is written, unless the restore has found that it was known before.
@@ -68,18 +71,22 @@ export function createHistoryPart(history: History): PersistedPart {
     isNeededAtOnce: false,
     *dump() {
       written.clear()
-      for (const { path, versions, forgottenAt } of history.dump()) {
+      for (const { path, versions, ...more } of history.dump()) {
         const last = versions.at(-1)
         if (last === undefined) continue
         written.set(path, last.seq)
-        yield { path, versions: versions.slice(), forgottenAt }
+        for (let at = 0; at < versions.length; at += versionsPerRecord)
+          yield { path, versions: versions.slice(at, at + versionsPerRecord), ...more }
       }
     },
     async restore(records) {
       const files = new Map<string, Version[]>()
+      /** By path: what an earlier process had forgotten before these versions. */
+      const forgotten = new Map<string, Forgotten>()
       let forgottenAt: number | undefined
       const collect = (file: FileHistory) => {
         gather(files, file)
+        if (file.forgotten !== undefined) forgotten.set(file.path, file.forgotten)
         forgottenAt = file.forgottenAt ?? forgottenAt
       }
       /** Of a change of which not all records were read so far. */
@@ -92,7 +99,9 @@ export function createHistoryPart(history: History): PersistedPart {
         for (const { files: changed } of parts) changed.forEach(collect)
         parts = []
       })
-      await inSlices(files, ([path, versions]) => restoreFile({ path, versions, forgottenAt }))
+      await inSlices(files, ([path, versions]) =>
+        restoreFile({ path, versions, forgotten: forgotten.get(path), forgottenAt })
+      )
     },
     onChange(next) {
       notify = next
@@ -149,8 +158,15 @@ function gather(files: Map<string, Version[]>, { path, versions }: FileHistory):
 
 function isFileHistory(record: unknown): record is FileHistory {
   if (!isFields(record) || typeof record['path'] !== 'string' || !Array.isArray(record['versions'])) return false
-  if (!['number', 'undefined'].includes(typeof record['forgottenAt'])) return false
+  if (!['number', 'undefined'].includes(typeof record['forgottenAt']) || !isForgotten(record['forgotten'])) return false
   return record['versions'].every(isVersion)
+}
+
+function isForgotten(value: unknown): boolean {
+  if (value === undefined) return true
+  if (!isFields(value) || (value['hash'] !== null && typeof value['hash'] !== 'string')) return false
+  const { agents } = value
+  return Array.isArray(agents) && agents.every((agent) => typeof agent === 'string')
 }
 
 function isEntryRecord(record: unknown): record is EntryRecord {

@@ -63,6 +63,60 @@ t.test('what was there before a command began was not seen, so that it may be of
   t.match(await land('ann', { include_uncertain: true }), { status: 'ok', paths: ['f'] })
 })
 
+t.test(
+  'of a file that is not committed more versions are remembered, and no more than others once it is',
+  async (t) => {
+    const f = Array.from({ length: 60 }, (_, index) => `line ${index + 1}\n`).join('')
+    const { as, git, head, land } = await landingScene(t, { f }, { crud: { max_file_versions: 15 } })
+    const [ann, bob] = [as('ann'), as('bob')]
+    let expected = f
+    for (let line = 1; line <= 40; line += 1) {
+      await edit(ann, 'f', `line ${line}\n`, `ann ${line}\n`)
+      expected = expected.replace(`line ${line}\n`, `ann ${line}\n`)
+      if (line % 10 === 0) await edit(bob, 'f', `line ${line + 5}\n`, `line ${line + 5}\nbob ${line}\n`)
+    }
+    t.match(await ann.call('async_blame', { path: 'f', end_line: 1 }), { ranges: [{ agent_id: 'ann' }] })
+    t.match(await land('ann'), { status: 'ok', paths: ['f'], uncertain: [], forgotten: [] })
+    t.equal(head('f'), expected)
+    t.match(await land('bob'), { status: 'ok', paths: ['f'] })
+    t.equal(git('status', '--porcelain'), '')
+    const remembered = async () => (await ann.call('async_history', { path: 'f', limit: 100 })).versions.length
+    await until(async () => (await remembered()) === 15)
+    await edit(ann, 'f', 'ann 1\n', 'ann one\n')
+    t.equal(await remembered(), 15)
+    t.match(await land('ann'), { status: 'ok', paths: ['f'], forgotten: [] })
+  }
+)
+
+t.test('lines whose versions are forgotten are named with their files, and land when asked for', async (t) => {
+  const lines = (count: number, to: (line: number) => string) =>
+    Array.from({ length: count }, (_, index) => to(index + 1)).join('')
+  const f = lines(60, (line) => `line ${line}\n`)
+  const config = { crud: { max_file_versions: 3 }, persistence: { enabled: true } }
+  const { tree, as, git, head, land } = await landingScene(t, { f, g: base }, config)
+  const [ann, bob] = [as('ann'), as('bob')]
+  for (let line = 1; line <= 60; line += 1) {
+    const agent = line <= 20 ? 'ann' : 'bob'
+    await edit(line <= 20 ? ann : bob, 'f', `line ${line}\n`, `${agent} ${line}\n`)
+  }
+  const agents = ['ann', 'bob']
+  const forgotten = [{ path: 'f', start_line: 1, end_line: 30, agents }]
+  const words = /Lines of f are not taken.*include_uncertain takes them.*crud\.max_file_versions/
+  t.match(await land('ann'), { status: 'nothing', uncertain: ['f'], forgotten, message: words })
+  await edit(ann, 'g', 'line 3\n', 'ann 3\n')
+  t.match(await land('ann', { dry_run: true }), { status: 'ok', paths: ['g'], forgotten, message: words })
+  t.match(await land('cid'), { status: 'nothing', forgotten: [] })
+  t.match(await land('bob'), { status: 'ok', paths: ['f'], forgotten })
+  t.equal(
+    head('f'),
+    lines(60, (line) => (line <= 30 ? `line ${line}\n` : `bob ${line}\n`))
+  )
+  t.match(await land('ann', { include_uncertain: true }), { status: 'ok', paths: ['f', 'g'], forgotten: [] })
+  t.equal(head('f'), tree.read('f'))
+  t.match(git('log', '-1', '--format=%B'), /^Agent: ann$/m)
+  t.notMatch(git('log', '-1', '--format=%B'), /unknown/)
+})
+
 t.test('a submodule is left alone, and never replaced', async (t) => {
   const { tree, as, git, land } = await landingScene(t, {
     f: base,

@@ -415,6 +415,25 @@ t.test('the versions of a transaction that an earlier form of the journal names 
   t.match([history.last('a'), history.last('b')], [{ entry: 7 }, { entry: 7 }])
 })
 
+t.test('who made versions that were dropped is known after a restart, whatever their number', async (t) => {
+  const create = () => createHistory({ maxFiles: 10, maxVersions: 2, maxUncommitted: 250, maxBytes: 1e9 })
+  const [before, dumped, noted] = [create(), create(), create()]
+  const part = createHistoryPart(before)
+  const records: unknown[] = []
+  part.onChange(({ records: made }) => records.push(...made()))
+  for (let number = 0; number < 300; number += 1) {
+    const author = { agentId: number === 20 ? 'bob' : 'ann', operation: 'async_write' }
+    before.append(author, [{ path: '/f', now: { kind: 'file', hash: hashOf(`${number}`), identity } }])
+  }
+  await createHistoryPart(dumped).restore([...part.dump()])
+  await createHistoryPart(noted).restore(records)
+  const knownBy = (of: typeof before) => [of.versions('/f').length, of.versions('/f')[0]?.hash, of.forgotten('/f')]
+  for (const one of [before, dumped, noted])
+    t.same(knownBy(one), [250, hashOf('50'), { hash: hashOf('49'), agents: ['ann', 'bob'] }])
+  dumped.commit('/f', dumped.newest)
+  t.same(knownBy(dumped), [2, hashOf('298'), { hash: hashOf('297'), agents: [] }])
+})
+
 t.test('that versions were dropped is known after a restart', async (t) => {
   const create = () => createHistory({ maxFiles: 10, maxVersions: 2, maxBytes: 1e9 })
   const identity = { dev: 1n, ino: 1n, size: 1n, mtimeNs: 1n, ctimeNs: 1n, isTrusted: true }
