@@ -14,6 +14,9 @@ export function parseAddress<View extends string>(hash: string, views: readonly 
   }
 }
 
+/** Leads to the timeline, narrowed. */
+export type OnHistory = (filter: { agent?: string; path?: string; since?: string | undefined }) => void
+
 /** What is empty or undefined is left out. */
 export function formatAddress(view: string, query: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => (entry[1] ?? '') !== '')

@@ -4,9 +4,10 @@ import { html } from './html.ts'
 import { AgentFactsView } from './agent-facts.ts'
 import type { Agent } from './agents.ts'
 import { describe, Left } from './now-rows.ts'
-import { formatAddress } from './address.ts'
+import { formatAddress, type OnHistory } from './address.ts'
 import { Name, Path, Time } from './parts.ts'
 import { clockTime, span } from './time.ts'
+import { lastMinutes } from './time-fields.ts'
 import type { OnUndo } from './undo/choice.ts'
 import { go } from './use-address.ts'
 
@@ -15,7 +16,7 @@ interface AgentDetailProps {
   now: number
   short: (path: string) => string
   onFile: (path: string) => void
-  onHistory: (filter: { agent?: string; path?: string }) => void
+  onHistory: OnHistory
   /** The last task or transaction of which it has changed something. */
   task: string | undefined
   onUndo: OnUndo
@@ -60,6 +61,9 @@ export function AgentDetail({ agent, now, short, onFile, onHistory, task, onUndo
     ${holds.length > 200 && html`<p class="hint">and ${holds.length - 200} more</p>`}
     <${AgentFactsView} key=${name} name=${name} seen=${seen} now=${now} />
     <div class="acts">
+      <button type="button" onClick=${() => onHistory({ agent: name, ...lastMinutes(10) })}>
+        Its last ten minutes
+      </button>
       <button type="button" onClick=${() => onHistory({ agent: name })}>Its changes</button>
       <button type="button" onClick=${() => go(formatAddress('land', { agent: name }))}>Its uncommitted work</button>
       ${task !== undefined && html`<button type="button" onClick=${() => onUndo({ by_agent: name, of_change_set: task })}>Take its last task back…</button>`}

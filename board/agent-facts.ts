@@ -2,10 +2,11 @@
 import type { VNode } from 'preact'
 import { html } from './html.ts'
 import type { Activity, AgentFacts } from './model.ts'
-import { counted, Path } from './parts.ts'
+import { Path } from './parts.ts'
 import { get } from './server.ts'
 import { clockTime, momentTime } from './time.ts'
 import { useAnswer } from './use-answer.ts'
+import { actOf, counted } from './words.ts'
 
 /** @param seen its last call: with each the server is asked anew */
 export function AgentFactsView({
@@ -32,9 +33,7 @@ export function AgentFactsView({
         ({ at, operation, path, outcome }, index) =>
           html`<li key=${`${at} ${index}`}>
             <span class=${`kind ${kindOf(outcome)}`}>${outcome}</span>
-            <span class="what"
-              >${operation.replace(/^async_/, '')}${path !== undefined && html` <${Path} path=${path} />`}</span
-            >
+            <span class="what">${actOf(operation)}${path !== undefined && html` <${Path} path=${path} />`}</span>
             <time class="right" datetime=${at}>${momentTime(Date.parse(at), now)}</time>
           </li>`
       )}

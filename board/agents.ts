@@ -1,5 +1,6 @@
 // The agents that the page knows: subagents under their parents, those that need looking at first, the silent ones folded. Pure.
 import type { Activity, Holder, LockedFile, Waiter } from './model.ts'
+import { actOf } from './words.ts'
 
 export interface Agent {
   readonly name: string
@@ -30,7 +31,7 @@ export function listAgents(
   for (const { agent_id, last_seen, operation, path } of seen) {
     const agent = agentOf(agent_id)
     agent.seen = Date.parse(last_seen)
-    agent.operation = operation.replace(/^async_/, '')
+    agent.operation = actOf(operation)
     agent.path = short(path ?? '')
   }
   for (const { path, holders, pending_requests } of files) {

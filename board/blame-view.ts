@@ -4,10 +4,11 @@ import { useState } from 'preact/hooks'
 import type { BlameRange } from '../schemas/blame.ts'
 import { BlameTable, Maker } from './blame-table.ts'
 import { html } from './html.ts'
-import { Time } from './parts.ts'
+import { momentTime } from './time.ts'
 import { choiceOf, type Choice } from './undo/choice.ts'
 import { useAnswer } from './use-answer.ts'
 import { blamedText, changeThatMade } from './versions.ts'
+import { actOf } from './words.ts'
 
 interface Props {
   readonly path: string
@@ -47,7 +48,7 @@ export function BlameView({ path, latest, now, short, onUndo }: Props): VNode {
       html`<p role="status">
           <${Maker}
             range=${chosen}
-          />${describe(chosen)}${chosen.at !== undefined && html`, <${Time} at=${Date.parse(chosen.at)} now=${now} />`}
+          />${describe(chosen)}${chosen.at !== undefined && `, ${momentTime(Date.parse(chosen.at), now)}`}
         </p>
         ${chosen.operation !== undefined && html`<div class="acts"><button type="button" onClick=${() => takeBack(chosen)}>Take this change back…</button></div>`}`
     }`
@@ -58,7 +59,7 @@ const isSame = (one: BlameRange, other: BlameRange | undefined): boolean =>
 
 function describe({ start_line, end_line, operation, change_set, command, commit }: BlameRange): string {
   const lines = start_line === end_line ? `line ${start_line}` : `lines ${start_line}-${end_line}`
-  const by = operation === undefined || operation === 'external' ? '' : `, ${operation.replace(/^async_/, '')}`
+  const by = operation === undefined || operation === 'external' ? '' : `, ${actOf(operation)}`
   const why = command ?? change_set
   return `: ${lines}${by}${why === undefined ? '' : `, ${why}`}${commit === undefined ? '' : `, commit ${commit.slice(0, 10)}`}`
 }

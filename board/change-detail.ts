@@ -5,7 +5,8 @@ import { BlameView } from './blame-view.ts'
 import { DiffView } from './diff-view.ts'
 import { formatAddress } from './address.ts'
 import { html } from './html.ts'
-import type { Happening, HistoryVersion, Kind } from './model.ts'
+import type { Happening, Kind } from './happenings.ts'
+import type { HistoryVersion } from './model.ts'
 import { nameOf } from './names.ts'
 import { CopyButton, Name, Path, Time } from './parts.ts'
 import { RestoreDialog } from './restore-dialog.ts'
@@ -14,6 +15,7 @@ import { clockTime, exactTime } from './time.ts'
 import { choiceOf, type OnUndo } from './undo/choice.ts'
 import { useAnswer } from './use-answer.ts'
 import { diffInput, diffOf, versionsOf } from './versions.ts'
+import { actOf } from './words.ts'
 
 interface DetailProps {
   readonly line: Happening
@@ -93,7 +95,7 @@ export function ChangeDetail({ line, now, short, onChangeSet, onLine, onUndo, la
           html`<li key=${`${version.hash} ${version.at}`} class=${version === shown ? 'is-shown' : ''}>
             <span class="dim when"><${Time} at=${Date.parse(version.at)} now=${now} /></span>
             <${Name} name=${version.agent_id ?? 'there before'} />
-            ${version.operation !== null && html`<span class="dim">${version.operation.replace(/^async_/, '')}</span>`}
+            ${version.operation !== null && html`<span class="dim">${actOf(version.operation)}</span>`}
             ${version.hash === null && html`<span class="kind deleted">deleted</span>`}
             ${version.lines !== undefined && html`<${LineCounts} lines=${version.lines} />`}
             <span class="right">
@@ -167,15 +169,24 @@ function FilesOf(props: {
     </ul>`
 }
 
-/** What had changed between the version that a late change was made for and the one that it met. */
+/** What had changed between the version that a late change was made for and the one that it met; and what it tried. */
 function Late(props: { line: Happening; versions: readonly HistoryVersion[]; isSplit: boolean }): VNode {
   const { line, versions, isSplit } = props
-  const { kind, path, agent, expectedHash = '', hash, previousHash } = line
+  const { kind, path, agent, operation = '', expectedHash = '', triedHash, hash, previousHash } = line
   const met = kind === 'contention' ? hash : previousHash
   const maker = versions.find((version) => version.hash === met)?.agent_id
+  const tried =
+    triedHash === undefined
+      ? html`<p class="hint">To ${actOf(operation)} it. More of it is not kept.</p>`
+      : html`<${Difference} path=${path} from=${expectedHash} to=${triedHash} isSplit=${isSplit} of="what it tried" />`
   return html`<h3>What ${nameOf(agent)} did not know${typeof maker === 'string' && `: by ${nameOf(maker)}`}</h3>
     ${typeof met === 'string' && html`<${Difference} path=${path} from=${expectedHash} to=${met} isSplit=${isSplit} of="what it did not know" />`}
-    ${kind === 'contention' ? html`<p class="hint">The late change itself was not written, and is not kept.</p>` : html`<h3>What the merge has added</h3>`}`
+    ${
+      kind === 'contention'
+        ? html`<h3>What ${nameOf(agent)} tried, and was not written</h3>
+            ${tried}`
+        : html`<h3>What the merge has added</h3>`
+    }`
 }
 
 function LineCounts({ lines: { added, removed, modified } }: { lines: NonNullable<HistoryVersion['lines']> }): VNode {

@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { BlameView } from './blame-view.ts'
 import { BreakDialog } from './break-dialog.ts'
+import type { OnHistory } from './address.ts'
 import { html } from './html.ts'
 import type { LockedFile, Waiter } from './model.ts'
 import { Left } from './now-rows.ts'
@@ -19,7 +20,7 @@ interface FileDetailProps {
   short: (path: string) => string
   store: Store
   onAgent: (name: string) => void
-  onHistory: (filter: { agent?: string; path?: string }) => void
+  onHistory: OnHistory
   /** Of the last line of the timeline about the file. */
   latest: string | undefined
   onUndo: OnUndo

@@ -49,7 +49,10 @@ export function Finder({ agents, root, onEnd }: Props): VNode {
   const [place, move] = useState(0)
   const part = text.trim()
   const { answer, trouble } = useAnswer(part === '' ? undefined : askFor(part), part)
-  const hits = part === '' ? [] : [...agentsWith(agents, part), ...filesWith(answer, part)]
+  const { answer: tree } = useAnswer(askForOthers, '')
+  const paths = filesWith(answer, tree?.log?.other_files ?? [], part)
+  const hits: Hit[] = part === '' ? [] : [...agentsWith(agents, part), ...paths.slice(0, maxFiles).map(toFile)]
+  const more = paths.length - maxFiles + (answer?.total_files ?? 0) - (answer?.files.length ?? 0)
   const chosen = Math.min(place, hits.length - 1)
 
   function choose({ kind, name }: Hit): void {
@@ -105,7 +108,9 @@ export function Finder({ agents, root, onEnd }: Props): VNode {
             </div>`
         )}
       </div>
-      <p class="hint" role="status">${trouble !== '' ? trouble : describe(part, hits.length, answer)}</p>
+      <p class="hint" role="status">
+        ${trouble !== '' ? trouble : describe(part, hits.length, answer === undefined || tree === undefined, more)}
+      </p>
     </form>
   <//>`
 }
@@ -119,19 +124,23 @@ function agentsWith(agents: readonly string[], part: string): Hit[] {
 }
 
 /** What is known already, until the answer for all of the text is there. */
-function filesWith(answer: ReplayOutput | undefined, part: string): Hit[] {
+function filesWith(answer: ReplayOutput | undefined, others: readonly string[], part: string): string[] {
   const wanted = part.toLowerCase()
-  const paths = (answer?.files ?? []).map(({ path }) => path)
-  return paths.filter((path) => path.toLowerCase().includes(wanted)).map((name) => ({ kind: 'file', name }))
+  const paths = new Set([...(answer?.files ?? []).map(({ path }) => path), ...others])
+  return [...paths].filter((path) => path.toLowerCase().includes(wanted))
 }
+
+const toFile = (name: string): Hit => ({ kind: 'file', name })
 
 /** Files that the log knows, as they are now. */
 const askFor = (contains: string) => (): Promise<ReplayOutput> =>
   inTurn(() => call<ReplayOutput>('replay', { contains, limit: maxFiles }))
 
-function describe(part: string, count: number, answer: ReplayOutput | undefined): string {
-  if (part === '') return 'Files are those that the server has read or changed.'
-  if (count === 0) return answer === undefined ? 'Looking…' : 'Nothing has this in its name.'
-  const more = (answer?.total_files ?? 0) - (answer?.files.length ?? 0)
+/** Those that it does not know, once for each opening. */
+const askForOthers = (): Promise<ReplayOutput> => call<ReplayOutput>('replay', { with_log: true, limit: 0 })
+
+function describe(part: string, count: number, isLooking: boolean, more: number): string {
+  if (part === '') return 'Agents, and files of the tree.'
+  if (count === 0) return isLooking ? 'Looking…' : 'Nothing has this in its name.'
   return more > 0 ? `${more} more files: type more of the name.` : ''
 }

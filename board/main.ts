@@ -3,7 +3,7 @@ import { render, type VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { AttentionView } from './attention/attention-view.ts'
 import { BurnsView } from './burns-view.ts'
-import { formatAddress, type Address } from './address.ts'
+import { formatAddress, type OnHistory } from './address.ts'
 import { go, useAddress } from './use-address.ts'
 import { ChangesView } from './changes-view.ts'
 import { Finder, useFinder } from './finder.ts'
@@ -42,7 +42,7 @@ function App(): VNode {
   const views = {
     now: () =>
       html`<${NowView} state=${state} store=${store} query=${query} onHistory=${onHistory} onUndo=${onUndo} />`,
-    changes: () => html`<${ChangesView} state=${state} query=${query} onUndo=${onUndo} />`,
+    changes: () => html`<${ChangesView} state=${state} store=${store} query=${query} onUndo=${onUndo} />`,
     replay: () => html`<${ReplayView} query=${query} root=${state.roots[0]} timeline=${state.timeline} />`,
     land: () => html`<${LandView} name=${query['agent']} />`,
     burns: () => html`<${BurnsView} state=${state} meter=${meter} query=${query} onHistory=${onHistory} />`
@@ -94,7 +94,7 @@ function useLatest(): State {
   return state
 }
 
-const onHistory = (filter: Address<Tab>['query']): void => go(formatAddress('changes', filter))
+const onHistory: OnHistory = (filter) => go(formatAddress('changes', filter))
 
 /** Knows nothing else of the page: parts of it keep it for long. */
 const leadToDialog =

@@ -1,9 +1,10 @@
 // Now: the agents, the files in use, who waits for whom; and what is known of the chosen one.
 import type { VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { formatAddress } from './address.ts'
+import { formatAddress, type OnHistory } from './address.ts'
 import { go } from './use-address.ts'
 import { AgentDetail } from './agent-detail.ts'
+import { Detail } from './detail.ts'
 import { FileDetail } from './file-detail.ts'
 import { html } from './html.ts'
 import { JustNow } from './just-now.ts'
@@ -32,7 +33,7 @@ export function NowView(props: {
   store: Store
   /** What is chosen: an agent or a file. */
   query: Readonly<Record<string, string>>
-  onHistory: (filter: { agent?: string; path?: string }) => void
+  onHistory: OnHistory
   onUndo: OnUndo
 }): VNode {
   const { state, store, query, onHistory, onUndo } = props
@@ -104,7 +105,7 @@ export function NowView(props: {
       />
       ${
         silent.length > 0 &&
-        html`<p class="silent">
+        html`<p class="foot">
           <button type="button" class="link dim" aria-expanded=${areAllShown} onClick=${onFold}>
             ${silent.length} silent for more than five minutes
           </button>
@@ -132,7 +133,7 @@ export function NowView(props: {
           </p>`}
       />
     </section>
-    <section class="panel detail" aria-label="Details" aria-live="off">
+    <${Detail} of=${choice && `${choice.kind} ${choice.name}`}>
       ${
         choice === undefined
           ? html`<${JustNow}
@@ -143,7 +144,7 @@ export function NowView(props: {
             />`
           : detail[choice.kind]()
       }
-    </section>
+    <//>
     ${
       (graph.edges.length > 0 || circles.length > 0) &&
       html`<section class="panel waits" aria-labelledby="waits-title">

@@ -21,8 +21,6 @@ export function Name({ name, isWhole = false }: { name: string; isWhole?: boolea
   >`
 }
 
-export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
-
 /** Relative, with the exact time as its title and for screen readers. */
 export function Time({ at, now }: { at: number; now: number }): VNode {
   return html`<time datetime=${new Date(at).toISOString()} title=${exactTime(at)}>${ago(at, now)}</time>`

@@ -1,23 +1,18 @@
 // The page's memory: what the server said last, and the timeline. Bounded, and drawn a few times a second at most.
 import { call, get, ServerError } from './server.ts'
 import { follow, type Connection } from './stream.ts'
+import type { Happening } from './happenings.ts'
 import {
   applyLeases,
   applyWaits,
-  fromHistory,
-  markMerged,
-  toHappening,
   type Activity,
   type Degraded,
-  type Happening,
-  type HistoryVersion,
   type LockedFile,
   type LockList,
   type TreeEvent
 } from './model.ts'
+import { createTimeline } from './timeline.ts'
 
-/** Lines of the timeline that are kept; the oldest half of what is beyond goes at once. */
-const maxLines = 4000
 /** After what happened the state is asked for again, yet no more often than this. */
 const restMs = 700
 /** Time left and agents that only read change without an event. */
@@ -27,7 +22,6 @@ const drawRestMs = 200
 /** Of files in use. A longer list comes in parts, none of which holds up a frame here or a call there, and so many times more rarely. Meanwhile the events of leases are put in, and the files that are waited for. */
 const partSize = 1000
 const maxFiles = 20_000
-const firstPages = 3
 
 export interface State {
   readonly connection: Connection
@@ -39,9 +33,11 @@ export interface State {
   readonly degraded: readonly Degraded[]
   readonly roots: readonly string[]
   readonly version: string
-  /** Oldest first. Always the same list; `revision` says that it has grown. */
+  /** Oldest first. Mostly the same list; `revision` says that it has grown. */
   readonly timeline: readonly Happening[]
   readonly revision: number
+  /** The history may have older changes. */
+  readonly hasOlder: boolean
   /** Events that were missed, since the page was away for too long. */
   readonly missed: boolean
   readonly events: number
@@ -55,9 +51,6 @@ const isLong = (files: readonly LockedFile[]): boolean => files.length > partSiz
 
 export function createStore() {
   const listeners = new Set<Listener>()
-  let timeline: Happening[] = []
-  /** Of its lines. */
-  let keys = new Set<string>()
   let state: State = {
     connection: 'connecting',
     connectionMessage: '',
@@ -67,8 +60,9 @@ export function createStore() {
     degraded: [],
     roots: [],
     version: '',
-    timeline,
+    timeline: [],
     revision: 0,
+    hasOlder: false,
     missed: false,
     events: 0
   }
@@ -103,36 +97,16 @@ export function createStore() {
     for (const listener of listeners) listener()
   }
 
-  /** A change may be told of by an event and by the history. */
-  function add(line: Happening): void {
-    if (keys.has(line.key)) return
-    keys.add(line.key)
-    timeline.push(line)
-  }
+  const timeline = createTimeline((path) =>
+    path.startsWith('/') || state.roots.length === 0 ? path : `${state.roots[0]}/${path}`
+  )
+  const grown = () => ({ timeline: timeline.lines, hasOlder: timeline.hasOlder, revision: state.revision + 1 })
 
   function take(events: readonly TreeEvent[]): void {
-    const before = timeline.length
-    let [missed, hasMerged] = [state.missed, false]
-    for (const event of events) {
-      if (event.type === 'gap') {
-        missed = true
-        void loadHistory()
-      }
-      const line = toHappening(event)
-      if (line !== undefined) add(line)
-      else if (markMerged(timeline, event)) hasMerged = true
-    }
-    if (timeline.length > maxLines) {
-      timeline = timeline.slice(-maxLines / 2)
-      keys = new Set(timeline.map(({ key }) => key))
-    }
-    const hasGrown = timeline.length !== before || hasMerged
-    set({
-      events: state.events + events.length,
-      missed,
-      timeline,
-      ...(hasGrown && { revision: state.revision + 1 })
-    })
+    const hasGap = events.some(({ type }) => type === 'gap')
+    if (hasGap) void loadHistory()
+    const hasGrown = events.filter(timeline.take).length > 0
+    set({ events: state.events + events.length, missed: state.missed || hasGap, ...(hasGrown && grown()) })
     refreshIn(restMs / 4)
     // A hidden page reads the state anew when it is shown again.
     if (document.hidden) return
@@ -145,25 +119,14 @@ export function createStore() {
     if (locks !== undefined) state = { ...state, locks: { ...locks, files: [...applyLeases(locks.files, events)] } }
   }
 
-  /** What happened before the page was opened, or while it was away. */
   async function loadHistory(): Promise<void> {
-    const absolute = (path: string) =>
-      path.startsWith('/') || state.roots.length === 0 ? path : `${state.roots[0]}/${path}`
-    const found: Happening[] = []
-    let cursor: string | undefined
-    for (let page = 0; page < firstPages; page += 1) {
-      const input = { limit: 100, ...(cursor !== undefined && { cursor }) }
-      const answer = await call<{ versions: HistoryVersion[]; next_cursor?: string }>('async_history', input)
-      for (const version of answer.versions) {
-        const line = fromHistory(version, absolute)
-        if (line !== undefined) found.push(line)
-      }
-      cursor = answer.next_cursor
-      if (cursor === undefined) break
-    }
-    for (const line of found.toReversed()) add(line)
-    timeline.sort((a, b) => a.at - b.at)
-    set({ timeline, revision: state.revision + 1, missed: false })
+    await timeline.load()
+    set({ ...grown(), missed: false })
+  }
+
+  async function loadOlder(): Promise<void> {
+    await timeline.loadOlder()
+    set(grown())
   }
 
   function refreshIn(ms: number): void {
@@ -273,6 +236,7 @@ export function createStore() {
       return () => listeners.delete(listener)
     },
     connect,
+    loadOlder,
     refreshSoon
   }
 }

@@ -1,5 +1,6 @@
 // GET /activity: which agents were seen, where they met, and which waits were refused: what the board shows beside the locks.
 import { agentText, Path, Timestamp } from './common.ts'
+import { lateFacts } from './events.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 /** The querystring of GET /activity. */
@@ -24,7 +25,8 @@ export const ActivityQuery = inputObject({
       enum: ['agent', 'folder'],
       description: 'Adds rates: how much happened when, by agent or by folder.'
     })
-  )
+  ),
+  with: Type.Optional(Type.String({ enum: ['late_changes'], description: 'Adds the changes that came too late.' }))
 })
 export type ActivityQuery = Static<typeof ActivityQuery>
 
@@ -141,6 +143,12 @@ export const Activity = Type.Object(
     strip_seconds: Type.Integer({ minimum: 1, description: 'Length of a slice.' }),
     rates: Type.Optional(Rates),
     agent: Type.Optional(AgentFacts),
+    late_changes: Type.Optional(
+      Type.Array(
+        Type.Object({ at: Timestamp, ...lateFacts }, { title: 'LateChange', description: 'As its event says it.' }),
+        { description: 'Changes that came too late: the last 300, the latest first.' }
+      )
+    ),
     refused_circles: Type.Array(
       Type.Object(
         {

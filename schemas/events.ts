@@ -1,5 +1,5 @@
 // The events of a tree for its followers: changes of files, and what happens at their locks. Paths, hashes and names only, never content.
-import { agentText, commandFacts, ExpectedVersion, Hash, HashOrNull, pathText, Timestamp } from './common.ts'
+import { agentText, commandFacts, ExpectedVersion, Hash, HashOf, HashOrNull, pathText, Timestamp } from './common.ts'
 import { inputObject, Type, type Static, type TProperties } from './typebox.ts'
 
 /** In the order of the documentation. */
@@ -113,17 +113,26 @@ export const LeaseExpired = event(
   }
 )
 
+/** What is known of a change that came too late. */
+export const lateFacts = {
+  path: EventPath,
+  agent_id: SomeAgent('Who came too late; null without an agent id.'),
+  expected_hash: ExpectedVersion,
+  current_hash: Hash,
+  merged: Type.Boolean({ description: 'True if the change was merged with the current version and written.' }),
+  operation: Type.Optional(Type.String({ description: 'The operation that was refused; absent if it was merged.' })),
+  tried_hash: Type.Optional(
+    HashOf(
+      'What a refused change would have made of expected_hash: async_diff takes it as long as it is kept. Absent if it has no text of its own, such as a deletion, or is large.'
+    )
+  )
+}
+
 export const ContentionMet = event(
   'ContentionEvent',
   'contention',
   'An operation wanted to change a version that was no longer current.',
-  {
-    path: EventPath,
-    agent_id: SomeAgent('Who came too late; null without an agent id.'),
-    expected_hash: ExpectedVersion,
-    current_hash: Hash,
-    merged: Type.Boolean({ description: 'True if the change was merged with the current version and written.' })
-  }
+  lateFacts
 )
 
 export const CircleRefused = event(

@@ -4,10 +4,11 @@ import { useState } from 'preact/hooks'
 import { DiffView } from '../diff-view.ts'
 import { html } from '../html.ts'
 import { nameOf } from '../names.ts'
-import { CopyButton, counted, Name, Path } from '../parts.ts'
+import { CopyButton, Name, Path } from '../parts.ts'
 import { curlOf } from '../server.ts'
 import { countLines, parseUnified } from '../unified.ts'
 import { useAnswer } from '../use-answer.ts'
+import { counted } from '../words.ts'
 import { land, planLanding, type LandChoice, type Landing, type Share } from './plan.ts'
 
 interface Props {

@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { formatAddress } from '../address.ts'
+import { Detail } from '../detail.ts'
 import { go } from '../use-address.ts'
 import { html } from '../html.ts'
 import { List } from '../list.ts'
@@ -44,7 +45,7 @@ export function LandView({ name }: { name: string | undefined }): VNode {
       />
       ${answer !== undefined && answer.left_out.length > 0 && html`<p class="hint aside">${answer.left_out.length} files pass a filter of Git: async-crud-mcp land takes these.</p>`}
     </section>
-    <section class="panel detail" aria-label="Details">
+    <${Detail} of=${name}>
       ${
         name === undefined
           ? html`<div class="empty">
@@ -52,7 +53,7 @@ export function LandView({ name }: { name: string | undefined }): VNode {
             </div>`
           : html`<${LandDetail} key=${`${name} ${round}`} name=${name} share=${share} onLanded=${lookAgain} />`
       }
-    </section>
+    <//>
   </div>`
 }
 

@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import type { ReplayOutput } from '../../schemas/replay.ts'
 import { BlameTable } from '../blame-table.ts'
+import { Detail } from '../detail.ts'
 import { html } from '../html.ts'
 import { Name, Path } from '../parts.ts'
 import { momentTime } from '../time.ts'
@@ -19,11 +20,11 @@ const maxLocks = 200
 export function ReplayDetail({ answer, path, now, onMade }: Props): VNode {
   const file = answer?.file?.path === path ? answer.file : undefined
   const locks = (answer?.locks ?? []).filter((lock) => path === '' || lock.path === path)
-  return html`<section class="panel detail" aria-label="Details">
+  return html`<${Detail} of=${path === '' ? undefined : path}>
     ${path === '' ? html`<p class="hint">Choose a file to see its text at this moment.</p>` : html`<h2 class="wrap"><${Path} path=${path} /></h2>`}
     ${answer !== undefined && html`<${Locks} answer=${answer} locks=${locks} isOfAll=${path === ''} now=${now} />`}
     ${file !== undefined && html`<${Text} file=${file} onMade=${onMade} />`}
-  </section>`
+  <//>`
 }
 
 function Text({ file, onMade }: { file: NonNullable<ReplayOutput['file']>; onMade: (at: number) => void }): VNode {

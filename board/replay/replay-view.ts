@@ -4,12 +4,13 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ReplayOutput } from '../../schemas/replay.ts'
 import { formatAddress } from '../address.ts'
 import { html } from '../html.ts'
-import type { Happening } from '../model.ts'
-import { Name, counted } from '../parts.ts'
+import type { Happening } from '../happenings.ts'
+import { Name } from '../parts.ts'
 import { call, serverNow } from '../server.ts'
 import { exactTime, momentTime } from '../time.ts'
 import { go } from '../use-address.ts'
 import { useAnswer } from '../use-answer.ts'
+import { actOf, counted } from '../words.ts'
 import { momentAt, placeAt, placeOf, rowsOf, type Log } from './moments.ts'
 import { ReplayDetail } from './replay-detail.ts'
 import { ReplayFiles } from './replay-files.ts'
@@ -184,8 +185,6 @@ function wordsOf(log: Log, place: number, answer: ReplayOutput | undefined, now:
   const what = change === undefined ? '' : `: ${change.agent_id}, ${actOf(change.operation)} ${change.paths[0] ?? ''}`
   return `change ${place} of ${log.seqs.length}, ${momentTime(log.times[place - 1] ?? 0, now)}${what}`
 }
-
-const actOf = (operation: string): string => operation.replace(/^async_/, '')
 
 function Moment(props: { log: Log; place: number; answer: ReplayOutput | undefined; now: number }): VNode {
   const { log, place, answer, now } = props

@@ -2,9 +2,9 @@
 import type { VNode } from 'preact'
 import { html } from '../html.ts'
 import { nameOf } from '../names.ts'
-import { serverNow } from '../server.ts'
+import { TimeFields } from '../time-fields.ts'
 import { useAnswer } from '../use-answer.ts'
-import { fromField, toField, type Choice } from './choice.ts'
+import type { Choice } from './choice.ts'
 import { tasksOf, type Task } from './plan.ts'
 
 interface Props {
@@ -13,7 +13,6 @@ interface Props {
   readonly onChoice: (choice: Choice) => void
 }
 
-const minutes = [10, 60, 24 * 60]
 const maxNames = 500
 
 export function ChoiceFields({ choice, agents, onChoice }: Props): VNode {
@@ -43,24 +42,6 @@ export function ChoiceFields({ choice, agents, onChoice }: Props): VNode {
       </select>
     </label>
     <label
-      >From
-      <input
-        type="datetime-local"
-        step="1"
-        value=${toField(since)}
-        onInput=${(event: Event) => set({ since: fromField(text(event), 0) })}
-      />
-    </label>
-    <label
-      >To
-      <input
-        type="datetime-local"
-        step="1"
-        value=${toField(until)}
-        onInput=${(event: Event) => set({ until: fromField(text(event), 999) })}
-      />
-    </label>
-    <label
       >Files
       <input
         value=${paths?.[0] ?? ''}
@@ -69,20 +50,7 @@ export function ChoiceFields({ choice, agents, onChoice }: Props): VNode {
         onInput=${(event: Event) => set({ paths: text(event).trim() === '' ? undefined : [text(event).trim()] })}
       />
     </label>
-    <div class="spans" role="group" aria-label="Time">
-      ${minutes.map(
-        (count) =>
-          html`<button
-            type="button"
-            class="quiet"
-            key=${count}
-            onClick=${() => set({ since: new Date(serverNow() - count * 60_000).toISOString(), until: undefined })}
-          >
-            ${count < 60 ? `last ${count} min` : count === 60 ? 'last hour' : 'last day'}
-          </button>`
-      )}
-      <button type="button" class="quiet" onClick=${() => set({ since: undefined, until: undefined })}>any time</button>
-    </div>
+    <${TimeFields} period=${{ since, until }} onPeriod=${set} />
   </div>`
 }
 

@@ -19,16 +19,3 @@ export function choiceOf({ path, hash, agent_id, at }: HistoryVersion, short: (p
 
 /** A pattern that fits this path alone. */
 export const escapeGlob = (path: string): string => path.replace(/[\\*?[\]{},!]/g, '\\$&')
-
-/** What a field for a moment shows: `2026-11-25T10:03:01`, in the time zone of the browser. */
-export function toField(moment: string | undefined): string {
-  if (moment === undefined) return ''
-  const at = new Date(moment)
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
-}
-
-/** @param ms what is added: a field has whole seconds */
-export function fromField(text: string, ms: number): string | undefined {
-  const at = Date.parse(text)
-  return Number.isNaN(at) ? undefined : new Date(at + ms).toISOString()
-}

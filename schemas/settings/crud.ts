@@ -55,7 +55,8 @@ export const crud = Type.Object(
     base_cache_bytes: Type.Integer({
       minimum: 0,
       default: 268435456,
-      description: 'Memory for the bytes behind the hashes handed out; a sixteenth of it more for their texts.'
+      description:
+        'Memory for the bytes behind the hashes handed out; a sixteenth of it more each for their texts and for what refused changes would have made.'
     }),
     max_history_files: Type.Integer({
       minimum: 1,

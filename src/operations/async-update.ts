@@ -11,7 +11,6 @@ import type { OperationContext } from '../engine/call/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { planContent } from './change/content-planner.ts'
-import type { Attempt } from './change/contention.ts'
 import { clash, outcomeOf, type PathPlan } from './change/plan.ts'
 import type { Planner } from './change/planner.ts'
 import { changeOne } from './change/run.ts'
@@ -73,7 +72,7 @@ export function planUpdate(
       path,
       fencingToken: fencing_token,
       texts,
-      attempt: attemptOf(input, texts, context),
+      attempt: { patches: input.patches, unifiedDiff: input.unified_diff },
       expectedHash: () => expected_hash,
       onContention: on_contention,
       change: (version) => newText(input, version, texts, context),
@@ -131,15 +130,6 @@ function requireOneForm(input: Change): void {
     const message =
       'patches has both patches by text (old_string) and patches by lines (start_line), which are applied differently. Send one kind, or two calls.'
     throw new OperationError('INVALID_REQUEST', message, { path })
-  }
-}
-
-/** What is judged of an update that comes too late. */
-function attemptOf(input: Change, texts: VersionTexts, context: OperationContext): Attempt {
-  return {
-    patches: input.patches,
-    unifiedDiff: input.unified_diff,
-    bytesOf: async (version) => texts.encode(await newText(input, version, texts, context), version)
   }
 }
 

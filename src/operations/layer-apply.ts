@@ -8,7 +8,7 @@ import { byCommand } from '../engine/versions/history.ts'
 import { OperationError } from '../errors.ts'
 import { timestamp } from '../support/timestamp.ts'
 import type { Planned } from './change/planner.ts'
-import { publishContention } from './change/contention.ts'
+import { publishLate } from './change/contention.ts'
 import { changeMany, type ManyMade } from './change/run-many.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { carryOver } from './layer/carry-over.ts'
@@ -39,7 +39,7 @@ async function apply(input: LayerApplyInput, context: OperationContext): Promise
   const entries = inOrder(contents.entries.filter(({ path, what }) => what !== 'none' || path in end.found))
   const made = await changeAll(entries, layer, input.timeout, own)
   if (!('planned' in made)) return refusal(entries, made)
-  for (const { merged } of made.planned) if (merged !== undefined) publishContention(own, merged.stale, true)
+  for (const { merged } of made.planned) if (merged !== undefined) publishLate(own, merged.stale, { merged: true })
   const problems = await carryOver(own, contents, hidden)
   await own.layers.drop(layer.id)
   return answer(entries, made.planned, { own, contents, problems })

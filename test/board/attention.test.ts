@@ -1,16 +1,16 @@
 // What needs an operator stands at the top of the board as long as its cause lasts, with the buttons that help.
 import { existsSync, renameSync } from 'node:fs'
-import type { Locator, Page } from 'playwright-core'
+import type { Locator } from 'playwright-core'
 import t from 'tap'
 import { findConcerns, type Known } from '../../board/attention/concerns.ts'
-import type { Activity, Holder, LockedFile, Waiter } from '../../board/model.ts'
+import type { Activity, HistoryVersion, Holder, LockedFile, Waiter } from '../../board/model.ts'
 import { noBrowser as skip, openPage, startBrowser } from '../fixtures/browser.ts'
 import { connect } from '../fixtures/clients.ts'
 import { makeCommitted } from '../fixtures/repository.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
-import { checkLook, looks } from './looks.ts'
+import { checkLook, listenTo, looks } from './looks.ts'
 
 const start = Date.parse('2026-11-26T10:00:00.000Z')
 const at = (seconds: number): string => new Date(start + seconds * 1000).toISOString()
@@ -101,6 +101,7 @@ t.test('a silent holder and a broken deadlock are shown, said once, and ended fr
   const tree = makeTree(t, { 'src/a.ts': 'a\n', 'src/b.ts': 'b\n' })
   const { url } = await startServer(t, tree.root, { locks: { long_wait_seconds: 0.3 } })
   const [ann, bob] = [await connect(t, 'rest', url, 'ann'), await connect(t, 'rest', url, 'bob')]
+  const cy = await connect(t, 'rest', url, 'cy')
   const page = await openPage(t, browser, { permissions: ['clipboard-read', 'clipboard-write'] })
   await page.goto(`${url}/board#changes`)
   await page.getByText('Nothing has changed').waitFor()
@@ -114,10 +115,12 @@ t.test('a silent holder and a broken deadlock are shown, said once, and ended fr
   t.match(await row.textContent(), /ann holds src\/a\.ts and has not called, while bob waits since \d\d:\d\d:\d\d, /)
   const news = page.getByRole('status').filter({ hasText: 'Silent holder: ann holds src/a.ts' })
   await news.waitFor({ state: 'attached' })
-  await countSaid(page)
+  const said = await listenTo(page)
   const first = await row.textContent()
+  await cy.call('async_write', { path: 'src/c.ts', content: 'c\n' })
+  await page.locator('#timeline .row', { hasText: 'src/c.ts' }).waitFor()
   await until(async () => (await row.textContent()) !== first)
-  t.equal(await page.evaluate('globalThis.said_'), 0, 'the time goes on without a word')
+  t.strictSame(await said(), [], 'the time goes on, and lines are added, without a word')
 
   await row.getByRole('button', { name: 'Copy a message for ann' }).click()
   await row.getByText('copied').waitFor()
@@ -175,6 +178,10 @@ t.test('agents that keep meeting, a refused command and a degraded part lead to 
   await dialog.getByRole('button', { name: /^Take back \d changes?$/ }).waitFor()
   t.equal(await dialog.getByLabel('Files').inputValue(), 'src/b.ts')
   await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  const isFocused = (each: Locator) => each.evaluate((element) => element === element.ownerDocument.activeElement)
+  const button = rivals.getByRole('button', { name: 'Take changes back…' })
+  t.ok(await isFocused(button), 'where it was before the dialog')
 
   const tool = { tool_name: 'Bash', tool_input: { command: 'git checkout .' } }
   await fetch(`${url}/hooks/claude-code`, {
@@ -188,6 +195,8 @@ t.test('agents that keep meeting, a refused command and a degraded part lead to 
     await command.textContent(),
     /claude me wanted to run git checkout \.: .* uncommitted lines of bob in src\/b\.ts/
   )
+  t.match(await attention.locator('li').allTextContents(), [/Command refused/, /Again and again/])
+  t.ok(await isFocused(button), 'though a line came in above it')
   await command.getByRole('button', { name: 'Land its work…' }).click()
   await page.getByRole('region', { name: 'Details' }).getByRole('heading', { name: 'bob' }).waitFor()
 
@@ -206,6 +215,8 @@ t.test('an operator finds what is asked for with a few clicks, at every width', 
   const [sub, old] = [await connect(t, 'rest', url, 'ann/tests'), await connect(t, 'rest', url, 'old')]
   for (const client of [sub, old]) await client.call('async_read', { path: 'src/a.ts' })
   await ann.call('lock_try', { filepaths: ['src/a.ts'], note: 'moves it' })
+  await ann.call('async_append', { path: 'src/a.ts', content: 'by ann\n' })
+  await ann.call('async_write', { path: 'src/long-ago.ts', content: 'old\n' })
   const task = { change_set: 'Count in letters' }
   const write = (path: string) => ann.call('async_write', { path, content: 'new\n', ...task })
   const end = new AbortController()
@@ -218,6 +229,9 @@ t.test('an operator finds what is asked for with a few clicks, at every width', 
       route.fulfill({ json: aged(await (await route.fetch()).json()) })
     )
     await page.route('**/activity', async (route) => route.fulfill({ json: aged(await (await route.fetch()).json()) }))
+    await page.route('**/async_history', async (route) =>
+      route.fulfill({ json: agedVersions(await (await route.fetch()).json()) })
+    )
     await page.goto(`${url}/board`)
     let clicks = 0
     const click = async (target: Locator) => {
@@ -237,6 +251,12 @@ t.test('an operator finds what is asked for with a few clicks, at every width', 
     await detail.getByText('moves it').waitFor()
     t.match(await detail.textContent(), /Held by.*ann.*exclusive lease.*moves it.*In the queue.*bob/s)
     asked('Who holds this file and why?', 1)
+    t.ok(await isInView(detail.getByRole('heading', { name: 'Held by' })), `brought into view, ${name}`)
+    await click(detail.getByRole('button', { name: 'Who made each line' }))
+    const blame = page.getByRole('region', { name: 'Who made each line' })
+    await blame.waitFor()
+    t.match(await blame.locator('tbody').allTextContents(), ['there before1a', 'ann2by ann'])
+    asked('Who changed this line?', 1)
 
     t.equal(await page.locator('#agents .subagent', { hasText: 'ann' }).count(), 1, 'under its parent')
     const fold = page.getByRole('button', { name: '1 silent for more than five minutes' })
@@ -255,9 +275,14 @@ t.test('an operator finds what is asked for with a few clicks, at every width', 
       /Holds.*src\/a\.ts.*over rest.*\d reads?, \d changes?, 0 contentions, 0 merges/s
     )
     await checkLook(t, page, `an agent, ${name}`)
-    await click(detail.getByRole('button', { name: 'Its changes' }))
+    await click(detail.getByRole('button', { name: 'Its last ten minutes' }))
     await page.locator('#timeline .row', { hasText: `new-${round}.ts` }).waitFor()
+    await page.getByText(/^\d+ changes in \d+ files$/).waitFor()
     asked('What did this agent do in the last ten minutes?', 2)
+    const longAgo = page.locator('#timeline .row', { hasText: 'long-ago.ts' })
+    t.equal(await longAgo.count(), 0)
+    await page.getByRole('button', { name: 'any time' }).click()
+    await longAgo.waitFor()
 
     await page.goBack()
     await detail.getByText('Last calls').waitFor()
@@ -279,10 +304,15 @@ function aged(activity: Activity): Activity {
   return { ...activity, agents }
 }
 
-/** From now on: what a screen reader would say of it. */
-async function countSaid(page: Page): Promise<void> {
-  await page.evaluate(`
-    globalThis.said_ = 0
-    const region = [...document.querySelectorAll('[role=status]')].find((each) => each.textContent.includes('Silent holder'))
-    new MutationObserver(() => (globalThis.said_ += 1)).observe(region, { childList: true, characterData: true, subtree: true })`)
+/** One file was changed twenty minutes ago. */
+function agedVersions(answer: { readonly versions: readonly HistoryVersion[] }): object {
+  const longAgo = new Date(Date.now() - 20 * 60_000).toISOString()
+  const versions = answer.versions.map((each) => (each.path.endsWith('long-ago.ts') ? { ...each, at: longAgo } : each))
+  return { ...answer, versions }
 }
+
+const isInView = (what: Locator): Promise<boolean> =>
+  what.evaluate((element) => {
+    const { top, bottom } = element.getBoundingClientRect()
+    return top >= 0 && bottom <= element.ownerDocument.documentElement.clientHeight
+  })

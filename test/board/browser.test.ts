@@ -291,7 +291,7 @@ inFull('times are by the clock of the server', async (t) => {
 })
 
 inFull('the keyboard does what the mouse does', async (t) => {
-  const { url } = await startServer(t, makeTree(t, { f: '', g: '', h: '', 'src/once.ts': '' }).root)
+  const { url } = await startServer(t, makeTree(t, { f: '', g: '', h: '', 'src/once.ts': '', 'src/never.ts': '' }).root)
   const ann = await connect(t, 'rest', url, 'ann')
   await ann.call('lock_try', { filepaths: ['f', 'g', 'h'] })
   const page = await openPage(t, browser)
@@ -311,6 +311,13 @@ inFull('the keyboard does what the mouse does', async (t) => {
     await chosen.getByText(name, { exact: true }).waitFor()
     t.equal(await list.getAttribute('aria-activedescendant'), await chosen.getAttribute('id'), `${key} chooses ${name}`)
   }
+  await ann.call('lock_try', { filepaths: ['a-first'] })
+  await page.locator('#files .row', { hasText: 'a-first' }).waitFor()
+  const chosen = page.getByRole('option', { selected: true })
+  await chosen.getByText('f', { exact: true }).waitFor()
+  t.equal(await list.getAttribute('aria-activedescendant'), await chosen.getAttribute('id'), 'though it has moved')
+  await page.keyboard.press('ArrowUp')
+  await chosen.getByText('a-first').waitFor()
 
   await ann.call('async_read', { path: 'src/once.ts' })
   await page.keyboard.press('/')
@@ -329,6 +336,8 @@ inFull('the keyboard does what the mouse does', async (t) => {
   await page.getByRole('region', { name: 'Details' }).getByText('src/once.ts').waitFor()
   await page.keyboard.press('/')
   await finder.waitFor()
+  await page.keyboard.type('never')
+  await finder.getByRole('option', { name: 'src/never.ts' }).waitFor()
   await page.keyboard.press('Escape')
   await finder.waitFor({ state: 'detached' })
 })
@@ -357,6 +366,11 @@ inFull('the views have no barrier at any width, light and dark, and tell each ro
       if (pictures !== undefined && picture !== undefined)
         await keepPicture(page, pictures, `${view.split(' ').at(-1)?.toLowerCase()}-${picture}`)
     }
+    await page.keyboard.press('/')
+    await page.getByRole('combobox', { name: 'A part of the name' }).fill('o')
+    await page.getByRole('option', { name: 'router.ts' }).waitFor()
+    await checkLook(t, page, `the finder, ${name}`)
+    await page.keyboard.press('Escape')
     await page.context().close()
   }
 })

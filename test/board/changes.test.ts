@@ -13,9 +13,9 @@ const forFull = skip === false && !isFull ? 'in full: npm run test:full' : skip
 const path = 'packages/storefront/src/totals.ts'
 const text = 'one\ntwo\nthree\nfour\nfive\nsix\n'
 
-async function playLate(t: Test) {
+async function playLate(t: Test, settings = {}) {
   const tree = makeTree(t, { [path]: text, 'a.ts': 'a\n', 'b.ts': 'b\n' })
-  const server = await startServer(t, tree.root)
+  const server = await startServer(t, tree.root, settings)
   const [ann, bob] = [await connect(t, 'rest', server.url, 'ann'), await connect(t, 'rest', server.url, 'bob')]
   return { tree, ann, bob, ...server }
 }
@@ -57,9 +57,15 @@ t.test(
     await changed.nth(3).waitFor()
     t.strictSame(await changed.allTextContents(), ['2−two', '2+once by bob', '5−five', '5+once by ann'])
     await rows.nth(2).click()
-    await detail.getByText('The late change itself was not written').waitFor()
-    await changed.nth(1).waitFor()
-    t.strictSame(await changed.allTextContents(), ['2−two', '2+once by bob'])
+    await detail.getByText('What ann did not know: by bob').waitFor()
+    await detail.getByText('What ann tried, and was not written').waitFor()
+    await changed.nth(3).waitFor()
+    const both = ['2−two', '2+once by bob', '2−two', '2+once by ann']
+    t.strictSame(await changed.allTextContents(), both, 'what was there, and what it tried')
+    await page.reload()
+    await changed.nth(3).waitFor()
+    t.strictSame(await changed.allTextContents(), both, 'after a reload, too')
+    t.strictSame(await kinds.allTextContents(), ['merged', 'changed', '↳ contention'])
 
     const edit = (file: string) => ({ operation: 'write', path: file, content: `${file}\n` })
     const made = await ann.call('async_transaction', {
@@ -78,9 +84,10 @@ t.test(
   'filters, times and the chosen change are in the address, and a link to it works in a new page',
   { skip: forFull },
   async (t) => {
-    const { ann, bob, url } = await playLate(t)
+    const persistent = { persistence: { enabled: true } }
+    const { ann, bob, url, tree, app } = await playLate(t, persistent)
     await meet(ann, bob, 'once')
-    const page = await openPage(t, browser)
+    const page = await openPage(t, browser, { mayFail: /ERR_/ })
     await page.goto(`${url}/board#changes`)
     await page.getByLabel('Agent').fill('bob')
     await page.getByLabel('From').fill('2026-01-01T00:00:01')
@@ -98,6 +105,7 @@ t.test(
     await other.goto(page.url().replace('agent=bob', 'agent=nobody'))
     await other.getByText('Nothing fits').waitFor()
     await other.getByRole('region', { name: 'Difference' }).waitFor()
+    const link = new URL(page.url()).hash
     await page.getByRole('button', { name: 'Clear' }).click()
     await rows.nth(1).waitFor()
     await page.getByLabel('To').fill('2026-01-01T00:00:01')
@@ -110,6 +118,26 @@ t.test(
     await page.getByRole('button', { name: 'Take changes back…' }).waitFor()
     await page.goBack()
     await page.locator('#agents .row').first().waitFor()
+    await page.goto('about:blank')
+    await other.close()
+
+    for (let part = 0; part < 16; part += 1)
+      await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          ann.call('async_write', { path: `later/${part}-${index}`, content: 'new\n', create_dirs: true })
+        )
+      )
+    await app.close()
+    const later = await startServer(t, tree.root, persistent)
+    await page.goto(`${later.url}/board${link}`)
+    await detail.getByRole('region', { name: 'Difference' }).waitFor()
+    t.match(await detail.textContent(), /bob.*2−two2\+once by bob/s, 'over a restart')
+    t.equal(await rows.count(), 0, 'though the timeline does not reach back to it')
+    await page.getByRole('button', { name: 'Show older changes' }).click()
+    await page.getByText('Timeline 1', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await page.getByText('322 changes in 321 files').waitFor()
+    t.equal(await page.getByRole('button', { name: 'Show older changes' }).count(), 0, 'that is all')
   }
 )
 

@@ -93,10 +93,24 @@ const measure = `(() => {
     return [...node.data].filter((_, index) => !isOutside(rectOf(node, index, index + 1), box.rect)).join('') + '…'
   }
   const same = []
-  for (const list of document.querySelectorAll('.rows, .plain, .feed')) {
+  for (const list of document.querySelectorAll('.rows, .plain, .feed, #finder-hits')) {
     const rows = [...list.children].map((row) => textsIn(row).map(shownOf).join(' ').replace(/\\s+/g, ' ').trim())
     rows.forEach((row, index) => rows.indexOf(row) !== index && same.push(row))
   }
   const moving = [...document.querySelectorAll('*')].filter((each) => parseFloat(getComputedStyle(each).transitionDuration) > 0)
   return { wider: document.documentElement.scrollWidth - innerWidth, moving: moving.length, cut, same }
 })()`
+
+/** From now on. @returns what a screen reader would have said of itself */
+export async function listenTo(page: Page): Promise<() => Promise<string[]>> {
+  await page.evaluate(`
+    globalThis.said_ = []
+    new MutationObserver((changes) => {
+      for (const { target, oldValue } of changes) {
+        const live = (target.closest ? target : target.parentElement)?.closest('[role=status], [role=alert], [aria-live]')
+        // An empty text is drawn anew each time.
+        if (live != null && (target.data === undefined || oldValue !== target.data)) globalThis.said_.push(live.textContent)
+      }
+    }).observe(document.body, { childList: true, characterData: true, characterDataOldValue: true, subtree: true })`)
+  return () => page.evaluate<string[]>('globalThis.said_')
+}

@@ -141,6 +141,19 @@ t.test('GET /activity says who was there, where agents met, and what would have 
     2
   )
   t.match(activity['refused_circles'], [{ waits }])
+  t.equal(activity['late_changes'], undefined)
+  const { late_changes } = (await (await fetch(`${url}/activity?with=late_changes`)).json()) as Answer
+  const [late] = late_changes as Answer[]
+  t.match(late, {
+    at: /Z$/,
+    path: /f$/,
+    agent_id: 'ann',
+    operation: 'async_update',
+    expected_hash: hash,
+    merged: false
+  })
+  const tried = { path: 'f', from_hash: hash, to_hash: late!['tried_hash'], diff_format: 'unified' }
+  t.match(await bob.call('async_diff', tried), { diff: { content: /-one\n\+three\n/ } }, 'what it tried is kept')
 
   t.equal(activity['agent'], undefined)
   const { agent } = (await (await fetch(`${url}/activity?agent_id=ann`)).json()) as Answer

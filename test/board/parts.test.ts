@@ -2,20 +2,16 @@
 import t from 'tap'
 import { measure, readMetrics } from '../../board/measures.ts'
 import {
-  applyWaits,
   foldLines,
+  fromLate,
   markMerged,
-  matcherOf,
   partsOf,
   putUnder,
-  shorten,
+  summaryOf,
   toHappening,
-  type Happening,
-  type Holder,
-  type LockedFile,
-  type TreeEvent,
-  type Waiter
-} from '../../board/model.ts'
+  type Happening
+} from '../../board/happenings.ts'
+import { applyWaits, matcherOf, shorten, type Holder, type LockedFile, type Waiter } from '../../board/model.ts'
 import { listAgents, partSilent } from '../../board/agents.ts'
 import { formatAddress, parseAddress } from '../../board/address.ts'
 import { fitPaths } from '../../board/fit-paths.ts'
@@ -171,17 +167,15 @@ t.test('events become lines of the timeline', async (t) => {
     operation: 'async_write',
     hash: 'h'
   }
-  const kindOf = (event: object) => toHappening(event as TreeEvent)?.kind
+  const kindOf = (event: object) => toHappening(event as Parameters<typeof toHappening>[0])?.kind
   t.equal(kindOf({ ...change, previous_hash: null }), 'created')
   t.equal(kindOf(change), 'created')
   t.equal(kindOf({ ...change, operation: 'external' }), 'changed')
   t.equal(kindOf({ ...change, previous_hash: 'g' }), 'changed')
   t.equal(kindOf({ ...change, hash: null }), 'deleted')
   t.equal(kindOf({ ...change, renamed_from: '/r/e' }), 'renamed')
-  t.equal(kindOf({ ...change, type: 'contention', merged: true }), undefined, 'the line of the change says it')
-  t.equal(kindOf({ ...change, type: 'contention', merged: false }), 'contention')
   t.equal(kindOf({ ...change, type: 'lock_released' }), undefined)
-  t.match(toHappening({ ...change, type: 'file_changed', bulk: true, count: 700 } as unknown as TreeEvent), {
+  t.match(toHappening({ ...change, type: 'file_changed', bulk: true, count: 700 } as never), {
     path: '',
     what: '700 files at once'
   })
@@ -289,15 +283,19 @@ t.test(
       ...more
     })
     const timeline = [line('a'), line('b', { previousHash: 'a' }), line('c', { previousHash: 'b' })]
-    const event = {
-      type: 'contention',
+    const merged = {
+      at,
       merged: true,
       path: '/r/f',
       agent_id: 'ann',
       expected_hash: 'z',
       current_hash: 'a'
     }
-    t.ok(markMerged(timeline, event as TreeEvent))
+    t.ok(markMerged(timeline, merged))
+    t.notOk(markMerged(timeline, merged), 'said once')
+    const refused = fromLate({ ...merged, merged: false, operation: 'async_update', tried_hash: 't' })
+    t.match(refused, { kind: 'contention', hash: 'a', expectedHash: 'z', triedHash: 't', what: /^update, too late/ })
+    t.equal(summaryOf([refused, ...timeline]), '3 changes in 1 file, 1 merged, 1 too late')
     t.strictSame(
       timeline.map(({ kind, expectedHash }) => [kind, expectedHash]),
       [
@@ -306,7 +304,7 @@ t.test(
         ['changed', undefined]
       ]
     )
-    t.notOk(markMerged(timeline, { ...event, agent_id: 'bob' } as TreeEvent), 'of another')
+    t.notOk(markMerged(timeline, { ...merged, agent_id: 'bob' }), 'of another')
 
     const late = (key: string, hash: string) => line(key, { kind: 'contention', hash })
     const placed = putUnder([late('5', 'b'), line('c'), late('4', 'b'), late('3', 'x'), line('b'), line('a')])

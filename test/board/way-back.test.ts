@@ -8,7 +8,7 @@ import { isFull } from '../fixtures/length.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
-import { checkLook, looks } from './looks.ts'
+import { checkLook, listenTo, looks } from './looks.ts'
 
 const browser = skip === false ? await startBrowser(t) : undefined
 const lines = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', '']
@@ -170,6 +170,10 @@ inFull('the file shows who made each line, and leads from a line to the way back
   await blame.getByRole('button', { name: 'ann' }).click()
   await page.getByText(/: line 2, update, Count in letters/).waitFor()
   const detail = page.getByRole('region', { name: 'Details' })
+  const said = await listenTo(page)
+  const since = await detail.locator('p time').first().textContent()
+  await until(async () => (await detail.locator('p time').first().textContent()) !== since)
+  t.strictSame(await said(), [], 'the time goes on without a word')
   await detail.getByRole('button', { name: 'Take this change back…' }).last().click()
   const dialog = await openDialog(page, 'Take changes back?')
   await dialog.getByRole('button', { name: 'Take back 1 change' }).click()

@@ -4,6 +4,7 @@ import { timestamp } from '../../support/timestamp.ts'
 
 type Circle = TreeActivity['refused_circles'][number]
 type RefusedCommand = TreeActivity['refused_commands'][number]
+type LateChange = NonNullable<TreeActivity['late_changes']>[number]
 
 export interface Encounter {
   readonly path: string
@@ -20,6 +21,7 @@ interface Rivals extends Encounter {
 
 const maxCircles = 20
 const maxCommands = 20
+const maxLateChanges = 300
 const maxRivals = 500
 const maxTimes = 10
 const maxListedRivals = 50
@@ -27,6 +29,7 @@ const maxListedRivals = 50
 export function createTroubles(now: () => number) {
   let circles: readonly Circle[] = []
   let commands: readonly RefusedCommand[] = []
+  let lateChanges: readonly LateChange[] = []
   /** By file and pair; the last to meet at the end. */
   const rivals = new Map<string, Rivals>()
 
@@ -50,6 +53,9 @@ export function createTroubles(now: () => number) {
     refusedCommand(command: Omit<RefusedCommand, 'at'>): void {
       commands = [{ at: timestamp(now()), ...command }, ...commands].slice(0, maxCommands)
     },
+    lateChange(change: LateChange): void {
+      lateChanges = [change, ...lateChanges].slice(0, maxLateChanges)
+    },
     /** A change was refused since it came too late. */
     met({ path, late, first }: Encounter): void {
       const key = JSON.stringify([path, ...[late, first].sort()])
@@ -59,6 +65,8 @@ export function createTroubles(now: () => number) {
       const [oldest] = rivals.keys()
       if (rivals.size > maxRivals) rivals.delete(oldest as string)
     },
+    /** The latest first. */
+    lateChanges: (): LateChange[] => [...lateChanges],
     list: (): Pick<TreeActivity, 'refused_circles' | 'refused_commands' | 'rivals'> => ({
       refused_circles: [...circles],
       refused_commands: [...commands],

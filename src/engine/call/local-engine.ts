@@ -57,9 +57,13 @@ export function createLocalEngine({
   const answers: Answers = {
     holds_leases: ({ connection }) => releaseOnDisconnect && locks.leases.hasConnection(connection),
     list_locks: (query) => listLocks(locks, query),
-    async list_activity({ minutes, limit, agent_id: agentId, by }) {
+    async list_activity({ minutes, limit, agent_id: agentId, by, with: more }) {
       const agent = agentId === undefined ? undefined : activity.agents.factsOf(agentId)
-      const listed = { ...activity.list(minutes, limit), ...(agent !== undefined && { agent }) }
+      const listed = {
+        ...activity.list(minutes, limit),
+        ...(agent !== undefined && { agent }),
+        ...(more === 'late_changes' && { late_changes: activity.troubles.lateChanges() })
+      }
       if (by === undefined) return listed
       await restoring
       return { ...listed, rates: await ratesOf({ activity, history, files }, minutes, by) }

@@ -9,8 +9,13 @@ import { logNumberOf, type EventListener, type EventFilter, type Recalled, type 
 /** An event before it has its place in the stream. */
 export type NewEvent = Event extends infer One ? (One extends Event ? Omit<One, 'id' | 'at'> : never) : never
 
-/** @param change its number and time in the log, if it is one */
-export type Publish = (event: NewEvent, change?: { readonly seq: number; readonly at: number }) => void
+/** When it happened, by default now; and its number in the log, if it is a change. */
+interface Place {
+  readonly at: number
+  readonly seq?: number
+}
+
+export type Publish = (event: NewEvent, place?: Place) => void
 
 /** Publishes events to the hub while it has followers. @returns ends it */
 export type EventSource = (publish: Publish) => () => void
@@ -94,8 +99,8 @@ export function createEvents(options: EventsOptions = {}) {
     return `${series}-${count}-${number}`
   }
 
-  function publish(event: NewEvent, change?: Parameters<Publish>[1]): void {
-    if (isActive) pass({ ...event, id: nextId(change?.seq), at: timestamp(change?.at ?? now()) })
+  function publish(event: NewEvent, place?: Place): void {
+    if (isActive) pass({ ...event, id: nextId(place?.seq), at: timestamp(place?.at ?? now()) })
   }
 
   /** An event that already has its id: another process made it. */

@@ -80,6 +80,7 @@ export function planContent(change: ContentChange, context: OperationContext): P
     operation,
     texts,
     attempt,
+    bytesOf,
     targets: [exclusive(path, change.fencingToken)],
     async plan([place], plan, index) {
       const entered = plan.enter(place!, path, kind, index)

@@ -6,7 +6,9 @@ import { isWhole } from '../../engine/diff/changed-lines.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
 import type { PatchJudgement } from '../../engine/diff/judgement.ts'
 import type { NotMerged } from '../../engine/diff/merge-result.ts'
+import { contentHash } from '../../engine/files/read-file.ts'
 import { OperationError } from '../../errors.ts'
+import { largeBytes } from '../../support/large-work.ts'
 import { toModifications } from '../../engine/versions/modification.ts'
 import { timestamp } from '../../support/timestamp.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
@@ -16,12 +18,10 @@ import { requireReplaceable } from './replaceable.ts'
 import type { StaleChange } from './stale-change.ts'
 import { VersionTexts } from './version-texts.ts'
 
-/** What the caller wanted to make of the file: judged on the current version, so that the answer says what still applies. */
+/** Patches of the caller: judged on the current version, so that the answer says which still apply. */
 export interface Attempt {
   readonly patches: readonly Patch[] | undefined
   readonly unifiedDiff: string | undefined
-  /** What a re-submission would make of a version; throws if it could not. */
-  readonly bytesOf: (version: Buffer) => Promise<Buffer>
 }
 
 /** How a change that comes too late is answered. */
@@ -31,6 +31,8 @@ export interface RefusedChange {
   /** Default: crud.default_encoding. */
   readonly texts?: VersionTexts | undefined
   readonly attempt?: Attempt | undefined
+  /** What it makes of a version; throws if it cannot. */
+  readonly bytesOf?: (version: Buffer) => Promise<Buffer>
 }
 
 /** Why it is refused. */
@@ -44,18 +46,18 @@ export interface Refusal {
 export async function answerContention(
   context: OperationContext,
   { stale, notMerged }: Refusal,
-  { operation, diffFormat, attempt, ...given }: RefusedChange
+  { operation, diffFormat, attempt, bytesOf, ...given }: RefusedChange
 ): Promise<Contention> {
   const { bases, history, reads, caller, counts, config, room } = context
   const { path, canonicalPath, expectedHash, current } = stale
   const texts = given.texts ?? new VersionTexts(config.crud.default_encoding, path)
   texts.assertEncoding()
   if (notMerged !== undefined) counts.mergesRefused += 1
-  publishContention(context, stale, false)
   const since = history.since(canonicalPath, expectedHash, bases.has(expectedHash))
   const known = await bases.get(expectedHash)
+  publishLate(context, stale, { merged: false, operation, ...(await keepTried(context, known, bytesOf)) })
   const compared = await compareVersions(context, { current, texts, diffFormat, attempt }, known)
-  const judgement = await confirm(context, compared.judgement, stale, attempt)
+  const judgement = await confirm(context, compared.judgement, stale, bytesOf)
   const isToBeSentAgain = judgement?.patches_applicable === true && diffFormat === undefined
   const shown = isToBeSentAgain ? withoutKnown(compared.diff) : compared.diff
   const isFull = room?.(shown) === false
@@ -134,11 +136,11 @@ async function confirm(
   context: OperationContext,
   judgement: PatchJudgement | undefined,
   { path, current }: StaleChange,
-  attempt: Attempt | undefined
+  bytesOf: RefusedChange['bytesOf']
 ): Promise<PatchJudgement | undefined> {
-  if (judgement?.patches_applicable !== true || attempt === undefined) return judgement
+  if (judgement?.patches_applicable !== true || bytesOf === undefined) return judgement
   try {
-    requireReplaceable(context, path, current, await attempt.bytesOf(current.bytes))
+    requireReplaceable(context, path, current, await bytesOf(current.bytes))
     return judgement
   } catch (error) {
     if (error instanceof OperationError) return { ...judgement, patches_applicable: false }
@@ -146,28 +148,50 @@ async function confirm(
   }
 }
 
-/** For subscribers, the board and the metrics. @param merged whether the late change was made all the same */
-export function publishContention(
+/**
+ * Keeps what the late change would have made of the version that it was for, so that an operator can look at it.
+ * @returns its hash, unless it is large, or could not have been made
+ */
+async function keepTried(
+  { bases }: OperationContext,
+  base: Buffer | undefined,
+  bytesOf: RefusedChange['bytesOf']
+): Promise<{ tried_hash?: string }> {
+  if (base === undefined || base.length > largeBytes) return {}
+  // The caller learns from the judgement, or from the next attempt, why it could not.
+  const tried = await bytesOf?.(base).catch(() => undefined)
+  if (tried === undefined || tried.length > largeBytes) return {}
+  const tried_hash = contentHash(tried)
+  bases.keepRefused(tried_hash, tried)
+  return { tried_hash }
+}
+
+type Outcome = { readonly merged: true } | { readonly merged: false; operation: string; tried_hash?: string }
+
+/** For subscribers, the board and the metrics. */
+export function publishLate(
   { events, caller, counts, activity, history }: OperationContext,
-  stale: StaleChange,
-  merged: boolean
+  { canonicalPath: path, current, expectedHash }: StaleChange,
+  outcome: Outcome
 ): void {
-  if (merged) counts.mergesMade += 1
+  const { agentId } = caller
+  const at = Date.now()
+  if (outcome.merged) counts.mergesMade += 1
   else counts.contentions += 1
-  const { canonicalPath: path, current } = stale
-  activity.contended(path, caller.agentId, merged)
-  if (!merged && caller.agentId !== undefined) {
+  activity.contended(path, agentId, outcome.merged)
+  if (!outcome.merged && agentId !== undefined) {
     const first = history.versions(path).findLast(({ hash }) => hash === current.hash)?.agentId
-    if (first !== undefined) activity.troubles.met({ path, late: caller.agentId, first })
+    if (first !== undefined) activity.troubles.met({ path, late: agentId, first })
   }
-  events.publish({
-    type: 'contention',
+  const late = {
     path,
-    agent_id: caller.agentId ?? null,
-    expected_hash: stale.expectedHash,
+    agent_id: agentId ?? null,
+    expected_hash: expectedHash,
     current_hash: current.hash,
-    merged
-  })
+    ...outcome
+  }
+  activity.troubles.lateChange({ at: timestamp(at), ...late })
+  events.publish({ type: 'contention', ...late }, { at })
 }
 
 function toMergeConflicts(notMerged: NotMerged | undefined): Partial<Contention> {

@@ -7,7 +7,7 @@ import { remember } from '../../support/remember.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { withLocks, type HeldLocks } from '../locking/with-locks.ts'
 import { commitSteps } from './commit.ts'
-import { answerContention, publishContention } from './contention.ts'
+import { answerContention, publishLate } from './contention.ts'
 import { Plan } from './plan.ts'
 import type { Judged, Planned, Planner } from './planner.ts'
 import { answerMerged, withoutDiff, type Merged } from './stale-change.ts'
@@ -98,6 +98,6 @@ export async function answerMade<Done extends { readonly hash?: string | null }>
   diffFormat: DiffFormat | undefined
 ): Promise<Done> {
   if (merged === undefined) return done
-  publishContention(context, merged.stale, true)
+  publishLate(context, merged.stale, { merged: true })
   return answerMerged(context, done, merged, diffFormat)
 }
