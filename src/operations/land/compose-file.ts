@@ -1,6 +1,7 @@
 // HEAD's file with what chosen changes have made of it, or what these rest on.
 import { composeLines, type LineChoice } from './compose-lines.ts'
-import type { Content, FileLog } from './file-log.ts'
+import type { FileLog } from './file-log.ts'
+import type { Content } from './file-states.ts'
 import type { Hunk, LineLog } from './line-log.ts'
 import type { Maker } from './maker.ts'
 

@@ -2,28 +2,11 @@
 import { external } from '../../engine/versions/history.ts'
 import { splitLines } from '../../engine/diff/lines.ts'
 import type { LineageChange, State } from '../undo/lineages.ts'
+import { findBase, isSame, isSameState, type Base, type BaseFacts } from './base.ts'
+import type { HeadFile, NowFile } from './file-states.ts'
 import { createLineLog, withHead, type LineLog, type Stage } from './line-log.ts'
 import type { KnownLife } from './known-life.ts'
 import { forgottenMaker, makerOf, orExternal, unknown, type Maker } from './maker.ts'
-
-/** A file, or a link: then the bytes are its target. */
-export interface Content {
-  readonly bytes: Buffer
-  readonly isLink: boolean
-}
-
-export interface HeadFile extends Content {
-  /** Absolute, as all paths here. */
-  readonly path: string
-  /** `100644`, `100755` or `120000`. */
-  readonly mode: string
-}
-
-export interface NowFile extends Content {
-  readonly path: string
-  /** Undefined if the repository takes no notice of modes: then it is as in HEAD. */
-  readonly isExecutable: boolean | undefined
-}
 
 export interface FileLog {
   readonly head: HeadFile | undefined
@@ -52,14 +35,11 @@ export function makersOf(log: FileLog): Maker[] {
   return [...ofLines, ...others].filter((maker) => maker !== undefined)
 }
 
-export interface FileFacts {
-  /** What HEAD has at a path. */
-  readonly headAt: (path: string) => HeadFile | undefined
+export interface FileFacts extends BaseFacts {
   /** What is at the file's name now. */
   readonly now: NowFile | undefined
   /** The bytes of a version; undefined if they are not kept. */
   readonly bytesOf: (hash: string) => Promise<Buffer | undefined>
-  readonly hashOf: (bytes: Buffer) => string
   /** As of `LineRules`. */
   readonly countsRestored: boolean
 }
@@ -72,7 +52,7 @@ export async function readFileLog(
 ): Promise<FileLog | undefined> {
   const { headAt, now, hashOf } = facts
   const changes = lineage?.changes ?? []
-  const base = findBase(lineage, changes, headAt, hashOf)
+  const base = findBase(lineage, facts)
   const head = base.path === undefined ? headAt(path) : headAt(base.path)
   if (head === undefined && now === undefined) return undefined
   const since = changes.slice(base.next)
@@ -83,7 +63,7 @@ export async function readFileLog(
   return {
     head,
     now,
-    lines: await readLines(head, now, { changes, next: base.next, isExact: base.isExact, isKnown, early }, facts),
+    lines: await readLines(head, now, { changes, base, isKnown, early }, facts),
     contentMakers: base.isExact && isKnown ? contents.map(({ version }) => makerOf(version)) : [early],
     creator: makers[since.findIndex(({ before, after }) => before.kind === 'none' && after.kind !== 'none')] ?? unknown,
     remover: removerOf(since.at(-1)),
@@ -132,64 +112,9 @@ function modeMakerOf(changes: readonly LineageChange[], now: NowFile | undefined
   return since !== undefined && isExecutable(since) === now?.isExecutable ? makerOf(last!.version) : unknown
 }
 
-interface Base {
-  /** The name that HEAD has; undefined if HEAD has none of its names. */
-  readonly path: string | undefined
-  /** The first change that is not in HEAD, as far as is known. */
-  readonly next: number
-  /** True if HEAD has exactly what the file was then. */
-  readonly isExact: boolean
-}
-
-/**
- * The newest state that HEAD has; else the oldest that is known. Where another program has made the file what HEAD has, and then changed
- * it again, it may have put aside what it has brought back since, as git stash does.
- */
-function findBase(
-  lineage: KnownLife | undefined,
-  changes: readonly LineageChange[],
-  headAt: FileFacts['headAt'],
-  hashOf: FileFacts['hashOf']
-): Base {
-  const first = changes[0]
-  if (lineage === undefined) return { path: undefined, next: 0, isExact: false }
-  if (first === undefined)
-    return { path: lineage.path, next: 0, isExact: isInHead(lineage.state, headAt(lineage.path), hashOf) }
-  const lastExternal = changes.findLastIndex(isExternal)
-  for (let index = changes.length - 1; index >= 0; index -= 1) {
-    const { path, after } = changes[index]!
-    if (index < lastExternal && isExternal(changes[index]!)) continue
-    if (after.kind !== 'none' && isInHead(after, headAt(path), hashOf)) return { path, next: index + 1, isExact: true }
-  }
-  if (isInHead(first.before, headAt(first.from), hashOf)) return { path: first.from, next: 0, isExact: true }
-  const names = [first.from, ...changes.map(({ path }) => path)]
-  const path = names.find((name) => headAt(name) !== undefined)
-  return { path, next: 0, isExact: path === undefined && first.before.kind === 'none' }
-}
-
-const isExternal = ({ version }: LineageChange) => version.agentId === external.agentId
-
-function isInHead(state: State, head: HeadFile | undefined, hashOf: FileFacts['hashOf']): boolean {
-  if (head === undefined) return false
-  if (state.kind === 'link') return head.isLink && head.bytes.toString() === state.target
-  return state.kind === 'file' && !head.isLink && hashOf(head.bytes) === state.hash
-}
-
-function isSameState(state: State, now: NowFile | undefined, hashOf: FileFacts['hashOf']): boolean {
-  if (now === undefined) return state.kind === 'none'
-  if (now.isLink) return state.kind === 'link' && state.target === now.bytes.toString()
-  return state.kind === 'file' && state.hash === hashOf(now.bytes)
-}
-
-function isSame(one: State, other: State): boolean {
-  if (one.kind === 'file') return other.kind === 'file' && one.hash === other.hash
-  return one.kind === 'link' && other.kind === 'link' && one.target === other.target
-}
-
 interface Since {
   readonly changes: readonly LineageChange[]
-  readonly next: number
-  readonly isExact: boolean
+  readonly base: Base
   /** True if the last change made what is there now. */
   readonly isKnown: boolean
   /** Who has made what is older than all of them. */
@@ -199,7 +124,7 @@ interface Since {
 async function readLines(
   head: HeadFile | undefined,
   now: NowFile | undefined,
-  { changes, next, isExact, isKnown, early }: Since,
+  { changes, base: { next, isExact, past }, isKnown, early }: Since,
   { bytesOf, countsRestored }: FileFacts
 ): Promise<LineLog<Maker> | undefined> {
   if (now === undefined || head?.isLink === true || now.isLink) return undefined
@@ -210,8 +135,8 @@ async function readLines(
     const bytes = state?.kind === 'file' ? await bytesOf(state.hash) : undefined
     return bytes && linesOf(bytes)
   }
-  const rules = { isSame: isSameMaker, countsRestored }
-  const first = isExact ? headLines : await textOf(changes[0]?.before)
+  const rules = { isSame: isSameMaker, restores: isPerson, countsRestored }
+  const first = isExact ? headLines : past === undefined ? await textOf(changes[0]?.before) : linesOf(past.bytes)
   const stages: Stage<Maker>[] = []
   /** Whose texts are not kept, since the last one that is. */
   let skipped: Maker[] = []
@@ -236,11 +161,16 @@ async function readLines(
     return withHead(createLineLog(begin!.lines, others, rules), headLines, foreign, rules)
   }
   const log = createLineLog(first, stages, rules)
-  return isExact ? log : withHead(log, headLines, early, rules)
+  return isExact ? log : withHead(log, headLines, past === undefined ? early : unknown, rules)
 }
 
 function namesOf({ agentId, agents = [agentId] }: Maker): readonly string[] {
   return agents
+}
+
+/** People, and Git when they ask it to. */
+function isPerson({ agentId, isCertain }: Maker): boolean {
+  return isCertain && agentId === external.agentId
 }
 
 function isSameMaker(one: Maker, other: Maker): boolean {

@@ -20,6 +20,13 @@ export interface Line<Change> {
   made: Hunk<Change> | undefined
   /** Undefined for a line that is in the file now. */
   removed: Hunk<Change> | undefined
+  /** The removal that a change of another author has taken back. */
+  undone?: Undone<Change> | undefined
+}
+
+interface Undone<Change> {
+  readonly removal: Hunk<Change>
+  readonly by: Change
 }
 
 export interface LineLog<Change> {
@@ -39,6 +46,8 @@ export interface Stage<Change> {
 export interface LineRules<Change> {
   /** Whether two changes have the same author: what one takes away and brings back is as it was, whoever made it. Default: never. */
   readonly isSame?: (one: Change, other: Change) => boolean
+  /** Changes by which a line of HEAD that others have taken away is as it was, as Git and people put it back. Default: none. */
+  readonly restores?: (change: Change) => boolean
   /** Whether a line that one author took away and another one brought is a change of each. Default: it is no difference. */
   readonly countsRestored?: boolean
 }
@@ -47,10 +56,14 @@ export interface LineRules<Change> {
 export function createLineLog<Change>(
   head: readonly string[],
   stages: readonly Stage<Change>[],
-  { isSame = () => false, countsRestored = false }: LineRules<Change> = {}
+  { isSame = () => false, restores = () => false, countsRestored = false }: LineRules<Change> = {}
 ): LineLog<Change> {
   let lines: Line<Change>[] = head.map((text) => ({ text, made: undefined, removed: undefined }))
-  for (const stage of stages) lines = addStage(lines, stage, isSame)
+  for (const stage of stages) {
+    // Nobody has changed a file that is as HEAD has it.
+    const isReset = !countsRestored && isEqual(stage.lines, head)
+    lines = addStage(lines, stage, { isSame, restores: (change) => isReset || restores(change) })
+  }
   return { lines: countsRestored ? lines : cancel(lines) }
 }
 
@@ -117,8 +130,10 @@ function beyondHead<Change>(line: Line<Change>, foreign: Hunk<Change>): readonly
 function addStage<Change>(
   lines: readonly Line<Change>[],
   { change, lines: next }: Stage<Change>,
-  isSame: (one: Change, other: Change) => boolean
+  { isSame, restores }: Required<Pick<LineRules<Change>, 'isSame' | 'restores'>>
 ): Line<Change>[] {
+  const isBack = ({ made, removed }: Line<Change>) =>
+    removed !== undefined && (isSame(removed.change, change) || (made === undefined && restores(change)))
   const alive = lines.filter(({ removed }) => removed === undefined)
   const { hunks } = diffLines(
     alive.map(({ text }) => text),
@@ -128,16 +143,21 @@ function addStage<Change>(
   /** What comes right behind a line; behind none: at the start. */
   const behind = new Map<Line<Change> | undefined, Line<Change>[]>()
   const place = new Map(lines.map((line, index) => [line, index]))
+  /** Lines of HEAD that the author had put back and takes away again, each with what takes it away otherwise. */
+  const again = new Map<Line<Change>, Hunk<Change>>()
   for (const { baseStart, baseEnd, currentStart, currentEnd } of hunks) {
     const removed = alive.slice(baseStart, baseEnd)
     const [left, right] = [alive[baseStart - 1], alive[baseEnd]]
     const gap = lines.slice(left === undefined ? 0 : place.get(left)! + 1, right && place.get(right))
-    const gone = gap.filter((line) => line.removed !== undefined && isSame(line.removed.change, change))
+    const gone = gap.filter(isBack)
     const texts = next.slice(currentStart, currentEnd)
-    const back = bringBack(gone, texts)
+    const back = bringBack(gone, texts, { change, isSame })
     const nextBack = (from: number) => back.find((line, index) => index >= from && line !== undefined)
     let own: Hunk<Change> = { change, removed, made: [], left, right: nextBack(0) ?? right }
-    for (const line of removed) line.removed = own
+    for (const line of removed) {
+      if (line.undone !== undefined && isSame(line.undone.by, change)) again.set(line, own)
+      line.removed = own
+    }
     let last = nextBack(0) === undefined ? (removed.at(-1) ?? left) : left
     for (const [index, found] of back.entries()) {
       if (found === undefined) {
@@ -150,17 +170,39 @@ function addStage<Change>(
       }
     }
   }
+  for (const [line, own] of again) removeAgain(line, own, isSame)
   return [...(behind.get(undefined) ?? []), ...lines.flatMap((line) => [line, ...(behind.get(line) ?? [])])]
 }
 
+/** As git stash does: the change that had taken the line away is back, if all that it had brought is. */
+function removeAgain<Change>(
+  line: Line<Change>,
+  own: Hunk<Change>,
+  isSame: (one: Change, other: Change) => boolean
+): void {
+  const { removal } = line.undone!
+  line.undone = undefined
+  if (removal.made.some(({ removed }) => removed !== undefined && isSame(removed.change, own.change))) return
+  own.removed.splice(own.removed.indexOf(line), 1)
+  removal.removed.push(line)
+  line.removed = removal
+}
+
 /** Those of the lines that are there again, one for each text that is one of them. */
-function bringBack<Change>(gone: readonly Line<Change>[], texts: readonly string[]): (Line<Change> | undefined)[] {
+function bringBack<Change>(
+  gone: readonly Line<Change>[],
+  texts: readonly string[],
+  { change, isSame }: { readonly change: Change; readonly isSame: (one: Change, other: Change) => boolean }
+): (Line<Change> | undefined)[] {
   if (gone.length === 0) return texts.map(() => undefined)
   const weighed = gone.map(({ text }) => ({ text, weight: 0 }))
   return align(weighed, texts).map((found) => {
     const line = found === undefined ? undefined : gone[found]!
-    line?.removed?.removed.splice(line.removed.removed.indexOf(line), 1)
-    if (line !== undefined) line.removed = undefined
+    const removal = line?.removed
+    if (line === undefined || removal === undefined) return undefined
+    removal.removed.splice(removal.removed.indexOf(line), 1)
+    line.removed = undefined
+    line.undone = isSame(removal.change, change) ? undefined : { removal, by: change }
     return line
   })
 }
@@ -186,7 +228,14 @@ function cancel<Change>(lines: readonly Line<Change>[]): Line<Change>[] {
 /** Among equal lines it can be another one that was taken away and brought: such a text is as HEAD's all the same. */
 function isAsHead<Change>(lines: readonly Line<Change>[]): boolean {
   const [head, now] = [lines.filter(isOfHead), lines.filter(({ removed }) => removed === undefined)]
-  return head.length === now.length && head.every(({ text }, index) => text === now[index]!.text)
+  return isEqual(
+    head.map(({ text }) => text),
+    now.map(({ text }) => text)
+  )
+}
+
+function isEqual(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((text, index) => text === other[index])
 }
 
 function isOfHead<Change>({ made }: Line<Change>): boolean {

@@ -6,12 +6,15 @@ import { readLink } from '../../engine/files/links.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { headBlobs, readBlobs, type HeadFile as HeadBlob } from '../../support/project/head-blobs.ts'
 import { listUnsavedOf } from '../../support/project/unsaved.ts'
+import { readPastHeads } from '../../support/project/past-heads.ts'
 import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
 import { readEntry } from '../change/entry-version.ts'
 import { withLocks } from '../locking/with-locks.ts'
 import { readLineages, type Lineage } from '../undo/lineages.ts'
-import { hasHeadMode, readFileLog, type FileLog, type HeadFile, type NowFile } from './file-log.ts'
-import { withForgotten } from './known-life.ts'
+import { findBase } from './base.ts'
+import { hasHeadMode, readFileLog, type FileLog } from './file-log.ts'
+import type { HeadFile, NowFile } from './file-states.ts'
+import { withForgotten, type KnownLife } from './known-life.ts'
 import { unknown } from './maker.ts'
 
 export interface TreeLog {
@@ -118,18 +121,27 @@ async function readAll(context: OperationContext, tree: WorkTree, names: Names):
   const { heads, filtered } = await readHeads(tree, names, signal)
   const headAt = (path: string) => heads.get(path)
   const bytesOf = (hash: string) => bases.get(hash)
-  const facts = { headAt, bytesOf, hashOf: contentHash, countsRestored }
+  const isTold = (path: string) => !filtered.includes(path)
+  const lives = (await relevant(context, paths)).filter((one) => namesOf(one).every(isTold))
+  const known = lives.map((lineage) => withForgotten(lineage, context.history))
+  const plain = { headAt, hashOf: contentHash, pastAt: () => [] }
+  const unsure = known.flatMap((life) => (findBase(life, plain).isExact ? [] : namesOf(life)))
+  const past = await readPastHeads(
+    tree,
+    [...new Set(unsure)].filter((path) => heads.has(path)),
+    signal
+  )
+  const facts = { ...plain, bytesOf, countsRestored, pastAt: (path: string) => past.get(path) ?? [] }
   const logs: FileLog[] = []
   const taken = new Set<string>()
-  const add = async (lineage: Lineage | undefined, path: string, now: NowFile | undefined) => {
-    const log = await readFileLog(lineage && withForgotten(lineage, context.history), path, { ...facts, now })
+  const add = async (lineage: KnownLife | undefined, path: string, now: NowFile | undefined) => {
+    const log = await readFileLog(lineage, path, { ...facts, now })
     if (log === undefined) return
     logs.push(log)
     if (log.head !== undefined) taken.add(log.head.path)
     if (now !== undefined) taken.add(now.path)
   }
-  const isTold = (path: string) => !filtered.includes(path)
-  for (const lineage of (await relevant(context, paths)).filter((one) => namesOf(one).every(isTold))) {
+  for (const lineage of known) {
     const isThere = lineage.state.kind !== 'none'
     await add(lineage, lineage.path, isThere ? found.get(lineage.path) : undefined)
   }

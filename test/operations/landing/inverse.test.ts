@@ -88,6 +88,44 @@ t.test('the same, seen by the server at every step', async (t) => {
   await landBoth(t, scene, f)
 })
 
+t.test('what a checkout puts back is of nobody, whoever has asked for it', async (t) => {
+  const scene = await changed(t)
+  const { as, git, head, land, shell } = scene
+  const [ann, bob, cid] = [as('ann'), as('bob'), as('cid')]
+  git('checkout', '-q', '--', 'f')
+  await cid.call('async_read', { path: 'f' })
+  await edit(bob, 'f', 'line 3\n', 'bob 3\n')
+  await edit(cid, 'f', 'line 15\n', 'cid 15\n')
+  await edit(ann, 'f', 'line 9\n', 'ann 9\n')
+  t.match(await land('cid'), { status: 'ok', paths: ['f'] })
+  t.match(await land('bob'), { status: 'ok', dependent: [] })
+  t.match(await land('ann'), { status: 'ok', paths: ['f', 'n'] })
+  await edit(ann, 'f', 'bob 3\n', 'ann 3\n')
+  await shell('bob', 'git checkout -q -- f')
+  await edit(cid, 'f', 'bob 3\n', 'cid 3\n')
+  await edit(bob, 'f', 'ann 9\n', 'bob 9\n')
+  t.match(await land('bob'), { status: 'ok', dependent: [] })
+  t.match(await land('cid'), { status: 'ok', dependent: [] })
+  t.match(head('f'), /line 2\ncid 3\n[^]*bob 9\n[^]*cid 15\n/)
+  t.equal(git('status', '--porcelain'), '')
+})
+
+t.test('what is committed on a branch is of nobody, once others have landed on it', async (t) => {
+  const scene = await changed(t)
+  elsewhere(scene, 'upstream', 'f')
+  await landBoth(t, scene, base)
+  const { as, git, head, land } = scene
+  const [ann, bob, cid] = [as('ann'), as('bob'), as('cid')]
+  git('checkout', '-q', '--detach', 'upstream')
+  await cid.call('async_read', { path: 'f' })
+  await edit(bob, 'f', 'line 3\n', 'bob 3\n')
+  await edit(ann, 'f', 'line 9\n', 'ann 9\n')
+  await edit(cid, 'f', 'other 15\n', 'cid 15\n')
+  for (const agent of ['cid', 'ann', 'bob']) t.match(await land(agent), { status: 'ok', paths: ['f'], dependent: [] })
+  t.match(head('f'), /line 2\nbob 3\n[^]*ann 9\n[^]*cid 15\n/)
+  t.equal(git('status', '--porcelain'), '')
+})
+
 t.test('another branch', async (t) => {
   const scene = await changed(t)
   elsewhere(scene, 'other', 'g')

@@ -13,7 +13,11 @@ function land(head: string, stages: readonly string[], agents: string, newHead =
     const [change = '', text = ''] = stage.split(':')
     return { change, lines: lines(text) }
   })
-  const rules = { isSame: (one: string, other: string) => one === other, countsRestored: overwritten !== undefined }
+  const rules = {
+    isSame: (one: string, other: string) => one === other,
+    restores: (change: string) => change === 'external',
+    countsRestored: overwritten !== undefined
+  }
   const first = createLineLog(lines(head), all, rules)
   const log = newHead === head ? first : withHead(first, lines(newHead), 'unknown', rules)
   const {
@@ -114,6 +118,21 @@ t.test('what one takes away and brings back is as it was, whoever has made it', 
   t.equal(land('1 2', ['ann: 1 a 2', 'bob: 1 2', 'cid: 1 a 2'], 'cid'), '1 a 2', 'another one may bring it back, too')
 })
 
+t.test('lines of HEAD that a checkout has put back are those of HEAD for all later changes', async (t) => {
+  const stages = ['ann: 1 a 3', 'external: 1 2 3', 'bob: 1 b 3', 'cid: 1 b 3 c']
+  for (const overwritten of [undefined, 'ann bob cid']) {
+    t.equal(land('1 2 3', stages, 'bob', '0 1 2 3', overwritten), '0 1 b 3')
+    t.equal(land('1 2 3', stages, 'ann', '0 1 2 3', overwritten), '0 1 2 3 unchanged')
+  }
+  t.equal(land('1 2 3', ['ann: 1 3', 'external: 1 2 3', 'bob: 1 3'], 'bob'), '1 3')
+  t.equal(land('1 2 3', ['ann: 1 a 3', 'bob: 1 2 3', 'cid: 1 c 3'], 'cid'), '1 c 3', 'whoever has put all back')
+  t.equal(land('1 2 3', ['ann: 1 a 3', 'external: 1 2 3', 'external: 1 x 3'], 'external'), '1 x 3')
+  t.equal(land('1 2 3', ['ann: 1 a 3', 'external: 1 2 3', 'external: 1 x 3'], 'ann'), '1 2 3 unchanged')
+  const twice = ['ann: 1 3', 'external: 1 2 3', 'external: 1 3', 'external: 1 2 3', 'external: 1 3 x']
+  t.equal(land('1 2 3', twice, 'ann'), '1 3', 'put aside and brought back, twice')
+  t.equal(land('1 2 3', twice, 'external'), '1 2 3 x')
+})
+
 t.test('nobody is HEAD, all are the file, and each agent alone is what it made beside the others', async (t) => {
   const seed = givenSeed ?? Math.floor(Math.random() * 2 ** 31)
   const random = createRandom(seed)
@@ -133,6 +152,7 @@ t.test('nobody is HEAD, all are the file, and each agent alone is what it made b
     }
     const rules = {
       isSame: (one: string, other: string) => round % 3 !== 0 && one === other,
+      restores: (change: string) => round % 4 < 2 && (change === 'unknown' || change === 'cid'),
       countsRestored: round % 5 === 0
     }
     const log = createLineLog(head, stages, rules)

@@ -1,0 +1,74 @@
+// The state of a file from which on its changes are not committed.
+import { external } from '../../engine/versions/history.ts'
+import type { LineageChange, State } from '../undo/lineages.ts'
+import type { HeadFile, NowFile, PastHead } from './file-states.ts'
+import type { KnownLife } from './known-life.ts'
+
+export interface BaseFacts {
+  /** What HEAD has at a path. */
+  readonly headAt: (path: string) => HeadFile | undefined
+  readonly hashOf: (bytes: Buffer) => string
+  /** What commits that HEAD was before had at a path, the newest first. */
+  readonly pastAt: (path: string) => readonly PastHead[]
+}
+
+export interface Base {
+  /** The name that HEAD has; undefined if HEAD has none of its names. */
+  readonly path: string | undefined
+  /** The first change that is not in HEAD, as far as is known. */
+  readonly next: number
+  /** True if HEAD has exactly what the file was then. */
+  readonly isExact: boolean
+  /** What the file was then, if an earlier HEAD had that. */
+  readonly past?: PastHead
+}
+
+/**
+ * The newest state that HEAD has; else the newest one that HEAD had while the file was so; else the oldest that is known. Where another
+ * program has made the file what HEAD has, and then changed it again, it may have put aside what it has brought back since, as git stash
+ * does.
+ */
+export function findBase(lineage: KnownLife | undefined, { headAt, hashOf, pastAt }: BaseFacts): Base {
+  if (lineage === undefined) return { path: undefined, next: 0, isExact: false }
+  const { changes, state, path: last } = lineage
+  const [first] = changes
+  if (first === undefined) return { path: last, next: 0, isExact: isInHead(state, headAt(last), hashOf) }
+  const lastExternal = changes.findLastIndex(isExternal)
+  const findLast = (fits: (change: LineageChange) => boolean) =>
+    changes.findLastIndex(
+      (change, index) => change.after.kind !== 'none' && (index >= lastExternal || !isExternal(change)) && fits(change)
+    )
+  const exact = findLast(({ path, after }) => isInHead(after, headAt(path), hashOf))
+  if (exact !== -1) return { path: changes[exact]!.path, next: exact + 1, isExact: true }
+  if (isInHead(first.before, headAt(first.from), hashOf)) return { path: first.from, next: 0, isExact: true }
+  const names = [first.from, ...changes.map(({ path }) => path)]
+  const path = names.find((name) => headAt(name) !== undefined)
+  for (const past of path === undefined ? [] : pastAt(path)) {
+    const hash = hashOf(past.bytes)
+    const index = findLast(
+      ({ path: name, after, version }) =>
+        name === path && after.kind === 'file' && after.hash === hash && version.at <= past.until
+    )
+    if (index !== -1) return { path, next: index + 1, isExact: false, past }
+  }
+  return { path, next: 0, isExact: path === undefined && first.before.kind === 'none' }
+}
+
+const isExternal = ({ version }: LineageChange) => version.agentId === external.agentId
+
+function isInHead(state: State, head: HeadFile | undefined, hashOf: BaseFacts['hashOf']): boolean {
+  if (head === undefined) return false
+  if (state.kind === 'link') return head.isLink && head.bytes.toString() === state.target
+  return state.kind === 'file' && !head.isLink && hashOf(head.bytes) === state.hash
+}
+
+export function isSameState(state: State, now: NowFile | undefined, hashOf: BaseFacts['hashOf']): boolean {
+  if (now === undefined) return state.kind === 'none'
+  if (now.isLink) return state.kind === 'link' && state.target === now.bytes.toString()
+  return state.kind === 'file' && state.hash === hashOf(now.bytes)
+}
+
+export function isSame(one: State, other: State): boolean {
+  if (one.kind === 'file') return other.kind === 'file' && one.hash === other.hash
+  return one.kind === 'link' && other.kind === 'link' && one.target === other.target
+}
