@@ -3,6 +3,7 @@ import fp from 'fastify-plugin'
 import { createCommands, type Commands } from '../src/engine/commands/commands.ts'
 import { createFirstSights, type FirstSights } from '../src/engine/commands/first-sights.ts'
 import { keepBoundsOf } from '../src/engine/commands/keep-unsaved.ts'
+import { lookAgain } from '../src/engine/watcher/look-again.ts'
 import { createTreeChanges } from '../src/engine/commands/tree-changes.ts'
 
 declare module 'fastify' {
@@ -20,11 +21,14 @@ export default fp(
     const keepBounds = () => keepBoundsOf(app.settings.current)
     const lookMs = () => app.settings.current.hooks.look_ms
     const parts = { locks, files, bases, history }
-    const commands = createCommands({ ...parts, log, treeChanges, keepBounds, lookMs })
+    const closing = new AbortController()
+    const lookAtUsed = () => lookAgain(parts, app.settings.current.watcher.bulk_files, closing.signal)
+    const commands = createCommands({ ...parts, log, treeChanges, keepBounds, lookMs, lookAtUsed })
     const firstSights = createFirstSights({ roots, parts, bounds: keepBounds, log })
     app.decorate('commands', commands)
     app.decorate('firstSights', firstSights)
     app.addHook('preClose', async () => firstSights.end())
+    app.addHook('preClose', async () => closing.abort())
     app.addHook('onClose', async () => commands.close())
   },
   { name: 'commands', dependencies: ['settings', 'files', 'locks'] }

@@ -16,6 +16,8 @@ import { createSuspects } from './suspects.ts'
 import { findUnused, lookAround, type UnusedParts } from './unused-files.ts'
 
 export interface CommandParts extends UnusedParts {
+  /** Looks at all files in use. */
+  readonly lookAtUsed: () => Promise<void>
   readonly log: Logger
 }
 
@@ -50,9 +52,11 @@ export function createCommands(parts: CommandParts) {
   const ending = new Set<Promise<void>>()
   let heldTimer: NodeJS.Timeout | undefined
   let count = 0
+  /** Before the first command: from then on what the system notices is followed, and what was changed until then is another program's. */
+  let firstLook: Promise<void> | undefined
 
   function judge(path: string, there: Now, isNews: boolean): 'held' | Author | undefined {
-    if (count === 0) return undefined
+    if (firstLook === undefined) return undefined
     const earlier = takeEarlier(path, there)
     logAll(earlier)
     if (!isNews && earlier.length === 0) {
@@ -163,6 +167,8 @@ export function createCommands(parts: CommandParts) {
       arm(known)
       return known
     }
+    firstLook ??= parts.lookAtUsed()
+    await firstLook
     const { absent, isWhole } = await lookAt(start.effect, parts)
     const before = isWhole ? undefined : await lookAround(parts)
     await noteOthers()
@@ -277,7 +283,7 @@ export function createCommands(parts: CommandParts) {
     },
     /** The system has noticed something at a file in use. */
     touch(path: string): void {
-      if (count > 0) suspects.touch(path)
+      if (firstLook !== undefined) suspects.touch(path)
     },
     /** A look has found no change. */
     untouch: suspects.forget,

@@ -163,21 +163,22 @@ t.test('an operation between stays its agent’s', async (t) => {
   ])
 })
 
-t.test('before and behind a command a change is that of another program', async (t) => {
-  const { tree, session, history } = await startHooks(t, { watcher: { debounce_ms: 10 } })
-  const anna = session('anna')
-  await anna.read(tree.path('a.txt'), content)
-  await shell(anna, tree.root, 'true')
-  tree.write('a.txt', `${content}person\n`)
-  await anna.before('Bash', { command: 'x' })
-  tree.write('a.txt', `${content}person\ncommand\n`)
-  await anna.tool('PostToolUse', 'Bash', { command: 'x' }, { tool_response: {} })
-  t.match(await history('a.txt'), [
-    { agent_id: 'claude-code/anna', attribution: 'certain', command: 'x', lines: { added: 1 } },
-    { agent_id: 'external', lines: { added: 1 } },
-    {}
-  ])
-})
+for (const isFirst of [true, false])
+  t.test(`right before ${isFirst ? 'the first' : 'a'} command a change is that of another program`, async (t) => {
+    const { tree, session, history } = await startHooks(t, { watcher: { debounce_ms: isFirst ? 2000 : 10 } })
+    const anna = session('anna')
+    await anna.read(tree.path('a.txt'), content)
+    if (!isFirst) await shell(anna, tree.root, 'true')
+    tree.write('a.txt', `${content}person\n`)
+    await anna.before('Bash', { command: 'x' })
+    tree.write('a.txt', `${content}person\ncommand\n`)
+    await anna.tool('PostToolUse', 'Bash', { command: 'x' }, { tool_response: {} })
+    t.match(await history('a.txt'), [
+      { agent_id: 'claude-code/anna', attribution: 'certain', command: 'x', lines: { added: 1 } },
+      { agent_id: 'external', lines: { added: 1 } },
+      {}
+    ])
+  })
 
 t.test('a command in the background may not be alone: a person may change files, too', async (t) => {
   const { tree, session, history } = await startHooks(t)
