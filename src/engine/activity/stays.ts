@@ -40,6 +40,8 @@ export function createStays(now = Date.now) {
       return knownSince
     },
     add,
+    /** Those that have ended and are still known, oldest first. */
+    ended: (): readonly Stay[] => ended,
     /** Notes each lease that ends. @returns ends it */
     follow(leases: LeaseManager): () => void {
       return leases.onChange((lease) => {

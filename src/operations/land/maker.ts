@@ -12,6 +12,8 @@ export interface Maker {
   readonly changeSet?: string | undefined
   /** Of the version. */
   readonly seq: number
+  /** When it was made, in milliseconds since the epoch. */
+  readonly at?: number
   /** True for what stands for versions that are no longer kept. */
   readonly isForgotten?: true
 }
@@ -35,6 +37,6 @@ export function mayBeOf({ agentId, isCertain, isForgotten, agents = [agentId] }:
   return agents.includes(agent) || (isForgotten === true && agents.includes(nobodyKnown))
 }
 
-export function makerOf({ agentId, operation, changeSet, agents, seq }: Version): Maker {
-  return { agentId, isCertain: operation !== probableEdit && agents === undefined, agents, changeSet, seq }
+export function makerOf({ agentId, operation, changeSet, agents, seq, at }: Version): Maker {
+  return { agentId, isCertain: operation !== probableEdit && agents === undefined, agents, changeSet, seq, at }
 }

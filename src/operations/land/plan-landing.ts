@@ -26,6 +26,8 @@ export interface Landing {
   /** All whose changes are taken. */
   readonly agents: readonly string[]
   readonly changeSets: readonly string[]
+  /** The changes that are taken. */
+  readonly makers: readonly Maker[]
 }
 
 export function planLanding(logs: readonly FileLog[], selection: Selection): Landing {
@@ -57,7 +59,8 @@ export function planLanding(logs: readonly FileLog[], selection: Selection): Lan
       takenAlong: [...new Set([...along.values()].map((maker) => maker.changeSet))],
       // Who asks for what nobody can tell any more answers for it.
       agents: [...new Set([...used.values()].map(({ agentId }) => (agentId === unknown.agentId ? agent : agentId)))],
-      changeSets: [...new Set([...used.values()].flatMap((maker) => maker.changeSet ?? []))]
+      changeSets: [...new Set([...used.values()].flatMap((maker) => maker.changeSet ?? []))],
+      makers: [...used.values()]
     }
   }
 }

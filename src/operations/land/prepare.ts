@@ -183,11 +183,21 @@ function toDependent(dependences: readonly FileDependence[], nameOf: (path: stri
   return [...new Map(found.map((one) => [JSON.stringify(one), one])).values()]
 }
 
-/** Of leases that those whose changes are landed hold on these files. */
-function notesOf({ locks }: OperationContext, { files, agents }: Landing): string[] {
+/**
+ * Of leases that those whose changes are landed hold on these files; without one, of leases that have ended, and under which a change that
+ * is landed was made.
+ */
+function notesOf({ locks, activity }: OperationContext, { files, agents, makers }: Landing): string[] {
   const keys = new Set(files.map(({ path }) => lockKey(path)))
-  const leases = [...locks.leases.all()].filter(({ key, agentId }) => keys.has(key) && agents.includes(agentId))
-  return leases.flatMap(({ note = '' }) => (note === '' ? [] : note))
+  const held = [...locks.leases.all()].filter(({ key, agentId }) => keys.has(key) && agents.includes(agentId))
+  const notes = held.flatMap(({ note = '' }) => (note === '' ? [] : note))
+  if (notes.length > 0) return notes
+  const ended = activity.stays.ended().filter(({ path, mode }) => mode !== undefined && keys.has(lockKey(path)))
+  return ended.flatMap(({ note = '', agentId, from, to }) => {
+    const isOf = (maker: Maker) =>
+      maker.agentId === agentId && maker.at !== undefined && from <= maker.at && maker.at <= to
+    return note !== '' && makers.some(isOf) ? note : []
+  })
 }
 
 /** What the user has staged of a path is not in the tree as it is, and a landing would lose it. */

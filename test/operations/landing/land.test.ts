@@ -67,6 +67,24 @@ t.test('the lines of one agent, beside those of another and of a person', async 
   t.equal(head('f'), text)
 })
 
+t.test('landings at the same time take turns, and none has a line of another', async (t) => {
+  const { as, git, land } = await landingScene(t, { f: base })
+  const agents = ['ann', 'bob', 'cid']
+  for (const [index, agent] of agents.entries()) {
+    await edit(as(agent), 'f', `line ${3 + index}\n`, `${agent} ${3 + index}\n`)
+    await as(agent).call('async_write', { path: agent, content: `by ${agent}\n` })
+  }
+  const landed = await Promise.all(agents.map((agent) => land(agent, { message: agent })))
+  for (const [index, agent] of agents.entries()) {
+    t.match(landed[index], { status: 'ok', paths: [agent, 'f'].sort() })
+    const changed = git('show', '-U0', '--format=%s', landed[index]!['commit'] as string)
+    t.match(changed, new RegExp(`^${agent}\n`))
+    t.same(changed.match(/^[-+][^-+].*$/gm)!.sort(), [`+${agent} ${3 + index}`, `+by ${agent}`, `-line ${3 + index}`])
+  }
+  t.equal(git('log', '--format=%s', 'main').split('\n').length, 5, 'one after the other')
+  t.equal(git('status', '--porcelain'), '')
+})
+
 t.test('what rests on changes of others is refused with their names, and lands with them', async (t) => {
   const { tree, as, git, head, land } = await landingScene(t, { f: base })
   const [ann, bob] = [as('ann'), as('bob')]
