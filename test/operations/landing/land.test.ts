@@ -79,7 +79,10 @@ t.test('landings at the same time take turns, and none has a line of another', a
     t.match(landed[index], { status: 'ok', paths: [agent, 'f'].sort() })
     const changed = git('show', '-U0', '--format=%s', landed[index]!['commit'] as string)
     t.match(changed, new RegExp(`^${agent}\n`))
-    t.same(changed.match(/^[-+][^-+].*$/gm)!.sort(), [`+${agent} ${3 + index}`, `+by ${agent}`, `-line ${3 + index}`])
+    t.same(
+      changed.match(/^[-+][^-+].*$/gm)!.sort(),
+      [`+${agent} ${3 + index}`, `+by ${agent}`, `-line ${3 + index}`].sort()
+    )
   }
   t.equal(git('log', '--format=%s', 'main').split('\n').length, 5, 'one after the other')
   t.equal(git('status', '--porcelain'), '')
