@@ -4,7 +4,7 @@ import { splitLines } from '../../engine/diff/lines.ts'
 import type { LineageChange, State } from '../undo/lineages.ts'
 import { findBase, isSame, isSameState, type Base, type BaseFacts } from './base.ts'
 import type { HeadFile, NowFile } from './file-states.ts'
-import { createLineLog, withHead, type LineLog, type Stage } from './line-log.ts'
+import { beginLineLog, withHead, type LineLog, type Stage } from './line-log.ts'
 import type { KnownLife } from './known-life.ts'
 import { forgottenMaker, makerOf, orExternal, unknown, type Maker } from './maker.ts'
 
@@ -42,6 +42,8 @@ export interface FileFacts extends BaseFacts {
   readonly bytesOf: (hash: string) => Promise<Buffer | undefined>
   /** As of `LineRules`. */
   readonly countsRestored: boolean
+  /** Lets others have their turn. */
+  readonly pause: () => Promise<void>
 }
 
 /** Undefined if it is in HEAD as it is in the tree. @param lineage undefined for a file that the log does not know */
@@ -125,7 +127,7 @@ async function readLines(
   head: HeadFile | undefined,
   now: NowFile | undefined,
   { changes, base: { next, isExact, past }, isKnown, early }: Since,
-  { bytesOf, countsRestored }: FileFacts
+  { bytesOf, countsRestored, pause }: FileFacts
 ): Promise<LineLog<Maker> | undefined> {
   if (now === undefined || head?.isLink === true || now.isLink) return undefined
   const [headLines, nowLines] = [head === undefined ? [] : linesOf(head.bytes), linesOf(now.bytes)]
@@ -153,14 +155,22 @@ async function readLines(
     }
   }
   if (!isKnown || skipped.length > 0 || stages.length === 0) stages.push({ change: unknown, lines: nowLines })
+  const logOf = async (from: readonly string[], all: readonly Stage<Maker>[]) => {
+    const log = beginLineLog(from, rules)
+    for (const stage of all) {
+      await pause()
+      log.add(stage)
+    }
+    return log.end()
+  }
   if (first === undefined) {
     // Of the first text that is kept nobody can tell what was there before.
     const [begin, ...others] = stages
     const makers = orExternal(begin!.change)
     const foreign = early === unknown ? makers : forgottenMaker([...namesOf(early), ...namesOf(makers)])
-    return withHead(createLineLog(begin!.lines, others, rules), headLines, foreign, rules)
+    return withHead(await logOf(begin!.lines, others), headLines, foreign, rules)
   }
-  const log = createLineLog(first, stages, rules)
+  const log = await logOf(first, stages)
   return isExact ? log : withHead(log, headLines, past === undefined ? early : unknown, rules)
 }
 

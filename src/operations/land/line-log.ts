@@ -56,15 +56,27 @@ export interface LineRules<Change> {
 export function createLineLog<Change>(
   head: readonly string[],
   stages: readonly Stage<Change>[],
-  { isSame = () => false, restores = () => false, countsRestored = false }: LineRules<Change> = {}
+  rules: LineRules<Change> = {}
 ): LineLog<Change> {
+  const log = beginLineLog(head, rules)
+  for (const stage of stages) log.add(stage)
+  return log.end()
+}
+
+/** The same, stage by stage: many of a long file take seconds, in which others want their turn. */
+export function beginLineLog<Change>(
+  head: readonly string[],
+  { isSame = () => false, restores = () => false, countsRestored = false }: LineRules<Change> = {}
+) {
   let lines: Line<Change>[] = head.map((text) => ({ text, made: undefined, removed: undefined }))
-  for (const stage of stages) {
-    // Nobody has changed a file that is as HEAD has it.
-    const isReset = !countsRestored && isEqual(stage.lines, head)
-    lines = addStage(lines, stage, { isSame, restores: (change) => isReset || restores(change) })
+  return {
+    add(stage: Stage<Change>): void {
+      // Nobody has changed a file that is as HEAD has it.
+      const isReset = !countsRestored && isEqual(stage.lines, head)
+      lines = addStage(lines, stage, { isSame, restores: (change) => isReset || restores(change) })
+    },
+    end: (): LineLog<Change> => ({ lines: countsRestored ? lines : cancel(lines) })
   }
-  return { lines: countsRestored ? lines : cancel(lines) }
 }
 
 /**

@@ -9,6 +9,7 @@ import { listUnsavedOf } from '../../support/project/unsaved.ts'
 import { readPastHeads } from '../../support/project/past-heads.ts'
 import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
 import { readEntry } from '../change/entry-version.ts'
+import { createSlices } from '../../support/slices.ts'
 import { withLocks } from '../locking/with-locks.ts'
 import { readLineages, type Lineage } from '../undo/lineages.ts'
 import { findBase } from './base.ts'
@@ -124,14 +125,21 @@ async function readAll(context: OperationContext, tree: WorkTree, names: Names):
   const isTold = (path: string) => !filtered.includes(path)
   const lives = (await relevant(context, paths)).filter((one) => namesOf(one).every(isTold))
   const known = lives.map((lineage) => withForgotten(lineage, context.history))
-  const plain = { headAt, hashOf: contentHash, pastAt: () => [] }
+  const hashes = new Map<Buffer, string>()
+  const hashOf = (bytes: Buffer) => {
+    const hash = hashes.get(bytes) ?? contentHash(bytes)
+    hashes.set(bytes, hash)
+    return hash
+  }
+  const plain = { headAt, hashOf, pastAt: () => [] }
   const unsure = known.flatMap((life) => (findBase(life, plain).isExact ? [] : namesOf(life)))
   const past = await readPastHeads(
     tree,
     [...new Set(unsure)].filter((path) => heads.has(path)),
     signal
   )
-  const facts = { ...plain, bytesOf, countsRestored, pastAt: (path: string) => past.get(path) ?? [] }
+  const { pause } = createSlices(signal)
+  const facts = { ...plain, bytesOf, countsRestored, pause, pastAt: (path: string) => past.get(path) ?? [] }
   const logs: FileLog[] = []
   const taken = new Set<string>()
   const add = async (lineage: KnownLife | undefined, path: string, now: NowFile | undefined) => {
