@@ -8,7 +8,7 @@ import { html } from './html.ts'
 import type { Happening, Kind } from './happenings.ts'
 import type { HistoryVersion } from './model.ts'
 import { nameOf } from './names.ts'
-import { CopyButton, Name, Path, Time } from './parts.ts'
+import { CopyButton, Mode, Name, Path, Time } from './parts.ts'
 import { RestoreDialog } from './restore-dialog.ts'
 import { curlOf } from './server.ts'
 import { clockTime, exactTime } from './time.ts'
@@ -97,6 +97,7 @@ export function ChangeDetail({ line, now, short, onChangeSet, onLine, onUndo, la
             <${Name} name=${version.agent_id ?? 'there before'} />
             ${version.operation !== null && html`<span class="dim">${actOf(version.operation)}</span>`}
             ${version.hash === null && html`<span class="kind deleted">deleted</span>`}
+            <${Mode} of=${version} />
             ${version.lines !== undefined && html`<${LineCounts} lines=${version.lines} />`}
             <span class="right">
               ${

@@ -54,13 +54,12 @@ export function ChangesView({ state, store, query, onUndo }: Props): VNode {
           ${isPaused === undefined ? 'Hold still' : `Go on${later > 0 ? ` (${later} more)` : ''}`}
         </button>
       </div>
-      ${lines.length > 0 && html`<p class="hint aside">${summaryOf(lines)}</p>`}
+      ${lines.length > 0 && html`<p class="hint summary">${summaryOf(lines)}</p>`}
       <${List}
         id="timeline"
         label="Timeline, the latest first"
         items=${lines}
         keyOf=${({ key }: Happening) => key}
-        rowHeight=${44}
         chosen=${chosen?.key}
         onChoose=${choose}
         onRest=${(shown: readonly Happening[]) => askForLines(shown, () => redraw((count) => count + 1))}

@@ -10,7 +10,6 @@ interface ListProps<Item> {
   readonly label: string
   readonly items: readonly Item[]
   readonly keyOf: (item: Item) => string
-  readonly rowHeight: number
   readonly chosen: string | undefined
   readonly onChoose: (item: Item) => void
   /** The path that a row shows, and how many pixels all else in its line takes. */
@@ -23,11 +22,13 @@ interface ListProps<Item> {
   readonly onRest?: (items: readonly Item[]) => void
 }
 
+/** Of two lines, in pixels. */
+const rowHeight = 44
 const overscan = 6
 const restMs = 250
 
 export function List<Item>(props: ListProps<Item>): VNode {
-  const { id, label, items, keyOf, rowHeight, chosen, onChoose, pathIn, row, empty, onRest } = props
+  const { id, label, items, keyOf, chosen, onChoose, pathIn, row, empty, onRest } = props
   const box = useRef<HTMLDivElement>(null)
   const view = useScroll(box)
 

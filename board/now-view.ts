@@ -88,7 +88,6 @@ export function NowView(props: {
         label="Agents"
         items=${areAllShown ? [...active, ...silent] : active}
         keyOf=${({ name }: Agent) => name}
-        rowHeight=${44}
         chosen=${agent?.name}
         onChoose=${({ name }: Agent) => onAgent(name)}
         pathIn=${(each: Agent) => ({ path: each.path, taken: takenInAgent(each) })}
@@ -122,7 +121,6 @@ export function NowView(props: {
         label="Files in use"
         items=${sorted}
         keyOf=${({ path }: LockedFile) => path}
-        rowHeight=${44}
         chosen=${file?.path}
         onChoose=${({ path }: LockedFile) => onFile(path)}
         pathIn=${(each: LockedFile) => ({ path: short(each.path), taken: takenInFile(each) })}

@@ -1,6 +1,7 @@
 // Small pieces that several views share: paths, names, times, buttons that copy.
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import type { ModeFacts } from '../schemas/common.ts'
 import { html } from './html.ts'
 import { nameOf } from './names.ts'
 import { serverNow } from './server.ts'
@@ -19,6 +20,11 @@ export function Name({ name, isWhole = false }: { name: string; isWhole?: boolea
   return html`<bdi class=${name === 'external' ? 'name outside' : 'name'} title=${name}
     >${isWhole ? name : nameOf(name)}</bdi
   >`
+}
+
+/** The permission bits of a file, if a change was about them. */
+export function Mode({ of: { previous_mode, mode } }: { of: Partial<ModeFacts> }): VNode | null {
+  return mode === undefined ? null : html`<span class="dim">${`mode ${previous_mode ?? '?'} → ${mode}`}</span>`
 }
 
 /** Relative, with the exact time as its title and for screen readers. */

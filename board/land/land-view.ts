@@ -30,7 +30,6 @@ export function LandView({ name }: { name: string | undefined }): VNode {
         label="Agents with uncommitted changes"
         items=${shares}
         keyOf=${({ agent_id }: Share) => agent_id}
-        rowHeight=${44}
         chosen=${share?.agent_id}
         onChoose=${({ agent_id }: Share) => go(formatAddress('land', { agent: agent_id }))}
         pathIn=${({ paths: [first = ''] }: Share) => ({ path: first, taken: takenInShare })}

@@ -37,7 +37,6 @@ export function ReplayFiles({ rows, more, contains, chosen, now, onContains, onC
       label="Files at this moment"
       items=${rows}
       keyOf=${({ path }: Row) => path}
-      rowHeight=${44}
       chosen=${chosen === '' ? undefined : chosen}
       onChoose=${({ path }: Row) => onChoose(path)}
       pathIn=${(row: Row) => ({ path: row.path, taken: row.isChanged ? 80 : 8 })}

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { DiffView } from '../diff-view.ts'
 import { html } from '../html.ts'
-import { Name, Path } from '../parts.ts'
+import { Mode, Name, Path } from '../parts.ts'
 import { countLines } from '../unified.ts'
 import { useAnswer } from '../use-answer.ts'
 import { hunksOf, staysIn, type Plan, type PlannedFile, type Terms } from './plan.ts'
@@ -71,6 +71,7 @@ function FileRow({ file, isAsked }: { file: PlannedFile; isAsked: boolean }): VN
     />${new_path !== undefined && html`<span class="dim">→</span><${Path} path=${new_path} />`}
     <span class=${`kind ${kindOf(file)}`}>${effects[kindOf(file)]}</span>
     ${counts !== undefined && html`<span class="counts"><span class="plus">+${counts.added}</span><span class="minus">−${counts.removed}</span></span>`}
+    <${Mode} of=${file} />
     ${changes > 1 && html`<span class="dim">${changes} changes</span>`}
     ${
       stays !== undefined &&

@@ -1,5 +1,5 @@
 // The way back on the board: what one agent, task, command or time has changed is taken back, after a look at what that would do.
-import { existsSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, rmSync, statSync } from 'node:fs'
 import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { noBrowser as skip, openPage, startBrowser } from '../fixtures/browser.ts'
@@ -138,6 +138,9 @@ inFull('what programs beside the server have changed in the last minutes comes b
   await ann.call('async_read', { path: 'src/letters.ts' })
   tree.write('src/shared.ts', 'all gone\n')
   rmSync(tree.path('src/letters.ts'))
+  await ann.call('async_write', { path: 'src/run.sh', content: 'echo\n' })
+  chmodSync(tree.path('src/run.sh'), 0o755)
+  await ann.call('async_read', { path: 'src/run.sh' })
   const page = await openPage(t, browser)
   await page.goto(`${url}/board#changes`)
   await page.getByRole('button', { name: 'Take back…' }).click()
@@ -145,9 +148,14 @@ inFull('what programs beside the server have changed in the last minutes comes b
   await dialog.getByText('Say whose changes').waitFor()
   await dialog.getByRole('button', { name: 'last 10 min' }).click()
   await dialog.getByLabel('Whose').selectOption('external')
-  await dialog.getByText('2 changes in 2 files would be taken back.').waitFor()
-  await dialog.getByRole('button', { name: 'Take back 2 changes' }).click()
+  await dialog.getByText('3 changes in 3 files would be taken back.').waitFor()
+  await dialog
+    .locator('.planned', { hasText: 'run.sh' })
+    .getByText(/^mode 755 → 6\d\d$/)
+    .waitFor()
+  await dialog.getByRole('button', { name: 'Take back 3 changes' }).click()
   await openDialog(page, 'Taken back')
+  t.equal(statSync(tree.path('src/run.sh')).mode & 0o111, 0)
   t.equal(tree.read('src/shared.ts'), text({ two: 'b', eight: 'EIGHT' }))
   t.equal(tree.read('src/letters.ts'), 'a\nb\n')
 })
