@@ -146,7 +146,14 @@ function addStage<Change>(
 ): Line<Change>[] {
   const isBack = ({ made, removed }: Line<Change>) =>
     removed !== undefined && (isSame(removed.change, change) || (made === undefined && restores(change)))
-  const alive = lines.filter(({ removed }) => removed === undefined)
+  const alive: Line<Change>[] = []
+  /** The index of each of these. */
+  const places: number[] = []
+  for (const [index, line] of lines.entries())
+    if (line.removed === undefined) {
+      alive.push(line)
+      places.push(index)
+    }
   const { hunks } = diffLines(
     alive.map(({ text }) => text),
     next,
@@ -154,13 +161,12 @@ function addStage<Change>(
   )
   /** What comes right behind a line; behind none: at the start. */
   const behind = new Map<Line<Change> | undefined, Line<Change>[]>()
-  const place = new Map(lines.map((line, index) => [line, index]))
   /** Lines of HEAD that the author had put back and takes away again, each with what takes it away otherwise. */
   const again = new Map<Line<Change>, Hunk<Change>>()
   for (const { baseStart, baseEnd, currentStart, currentEnd } of hunks) {
     const removed = alive.slice(baseStart, baseEnd)
     const [left, right] = [alive[baseStart - 1], alive[baseEnd]]
-    const gap = lines.slice(left === undefined ? 0 : place.get(left)! + 1, right && place.get(right))
+    const gap = lines.slice(left === undefined ? 0 : places[baseStart - 1]! + 1, places[baseEnd])
     const gone = gap.filter(isBack)
     const texts = next.slice(currentStart, currentEnd)
     const back = bringBack(gone, texts, { change, isSame })
