@@ -1,6 +1,7 @@
 // Puts files into a working tree and its index, as a commit is to have them.
 import { chmod, lstat, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { isErrno } from '../errno.ts'
 
 export interface CommitFile {
   /** As Git spells it: relative to the working tree, with slashes. */
@@ -48,11 +49,21 @@ async function inGroups<Item>(items: readonly Item[], act: (item: Item) => Promi
   for (let at = 0; at < items.length; at += atOnce) await Promise.all(items.slice(at, at + atOnce).map(act))
 }
 
-async function place(workTree: string, { name, mode, bytes = Buffer.alloc(0) }: CommitFile): Promise<void> {
-  const path = join(workTree, name)
-  // A folder is left of a name that was one.
-  await rm(path, { force: true, recursive: true })
+async function place(workTree: string, file: CommitFile): Promise<void> {
+  const path = join(workTree, file.name)
+  try {
+    await make(path, file)
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error
+    // A folder is left of a name that was one.
+    await rm(path, { force: true, recursive: true })
+    await make(path, file)
+  }
+}
+
+/** @throws EEXIST if something is there */
+async function make(path: string, { mode, bytes = Buffer.alloc(0) }: CommitFile): Promise<void> {
   if (mode === '120000') return symlink(bytes.toString(), path)
-  await writeFile(path, bytes)
+  await writeFile(path, bytes, { flag: 'wx' })
   if (mode === '100755') await chmod(path, 0o755)
 }
