@@ -49,13 +49,13 @@ t.test('bytes and mode are taken back together, or neither if another has change
     t.strictSame([statSync(tree.path('a.txt')).mode & 0o777, tree.read('a.txt')], [mode, text])
   chmodSync(tree.path('a.txt'), 0o640)
   await bob.call('async_read', { path: 'a.txt' })
-  for (const [{ before, after }, command] of [
+  for (const [by, command] of [
     [anna, 'chmod 755 a.txt; echo anna >> a.txt'],
     [carl, 'chmod 700 a.txt']
   ] as const) {
-    await before('Bash', { command })
+    await by.before('Bash', { command })
     execFileSync('sh', ['-c', command], { cwd: tree.root })
-    await after('Bash', { command })
+    await by.after('Bash', { command })
   }
   t.match(await history('a.txt'), [
     { agent_id: 'claude-code/carl', previous_mode: '755', mode: '700', attribution: 'certain' },
