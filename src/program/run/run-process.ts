@@ -1,5 +1,5 @@
 // Runs a command as if its caller had: its input, output, terminal, signals and exit code are passed.
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { constants } from 'node:os'
 
 const passed: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
@@ -22,22 +22,28 @@ export async function runProcess(
   [file = '', ...args]: readonly string[],
   { stdio = 'inherit', ...options }: Options = {}
 ): Promise<number> {
-  const child = spawn(file, args, { ...options, stdio: stdio === 'inherit' ? stdio : [...stdio] })
+  let child: ChildProcess | undefined
   const pass = (signal: NodeJS.Signals) => {
-    if (!ofTerminal.has(signal) || !process.stdin.isTTY) child.kill(signal)
+    if (!ofTerminal.has(signal) || !process.stdin.isTTY) child?.kill(signal)
   }
+  // Before the start, since the command may be signalled through this process as soon as it runs.
   for (const signal of passed) process.on(signal, pass)
   try {
-    return await new Promise<number>((resolve, reject) => {
-      child.on('error', (error: NodeJS.ErrnoException) => {
-        const code = codes[error.code ?? '']
-        if (code === undefined) return reject(error)
-        process.stderr.write(`async-crud-mcp: ${file}: ${code === 127 ? 'command not found' : 'permission denied'}\n`)
-        resolve(code)
-      })
-      child.on('exit', (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])))
-    })
+    child = spawn(file, args, { ...options, stdio: stdio === 'inherit' ? stdio : [...stdio] })
+    return await ended(child, file)
   } finally {
     for (const signal of passed) process.off(signal, pass)
   }
+}
+
+function ended(child: ChildProcess, file: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      const code = codes[error.code ?? '']
+      if (code === undefined) return reject(error)
+      process.stderr.write(`async-crud-mcp: ${file}: ${code === 127 ? 'command not found' : 'permission denied'}\n`)
+      resolve(code)
+    })
+    child.on('exit', (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])))
+  })
 }
