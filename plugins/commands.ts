@@ -27,8 +27,10 @@ export default fp(
     const firstSights = createFirstSights({ roots, parts, bounds: keepBounds, log })
     app.decorate('commands', commands)
     app.decorate('firstSights', firstSights)
-    app.addHook('preClose', async () => firstSights.end())
-    app.addHook('preClose', async () => closing.abort())
+    app.addHook('preClose', async () => {
+      closing.abort()
+      firstSights.end()
+    })
     app.addHook('onClose', async () => commands.close())
   },
   { name: 'commands', dependencies: ['settings', 'files', 'locks'] }

@@ -7,7 +7,7 @@ import { changeErrors, defineOperation } from './definition/define.ts'
 import { finishLanding, inTurn } from './land/finish.ts'
 import { planAll, prepareLanding } from './land/prepare.ts'
 import { openForLanding } from './land/refuse-repository.ts'
-import { refusalOf, sayForgotten } from './land.ts'
+import { forgottenMessage, refusalOf } from './land.ts'
 
 const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false }
 
@@ -54,7 +54,7 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
       forgotten,
       left_out: leftOut,
       plan,
-      ...messageOf(forgotten),
+      ...forgottenMessage(forgotten),
       ...common
     }
   }
@@ -62,7 +62,7 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
   const refusal = refusalOf({ agent }, prepared)
   return {
     status: 'ok',
-    ...messageOf(prepared.forgotten),
+    ...forgottenMessage(prepared.forgotten),
     ...refusal,
     work_tree: prepared.tree.workTree,
     parent: prepared.tree.commit,
@@ -80,11 +80,6 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
     plan: [],
     ...common
   }
-}
-
-function messageOf(forgotten: Parameters<typeof sayForgotten>[0]) {
-  const message = sayForgotten(forgotten).trimStart()
-  return message === '' ? {} : { message }
 }
 
 async function finish(

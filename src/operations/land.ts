@@ -82,11 +82,16 @@ export function refusalOf(
 }
 
 /** Begins with a blank; empty if nothing is forgotten. */
-export function sayForgotten(forgotten: readonly LandForgotten[]): string {
+function sayForgotten(forgotten: readonly LandForgotten[]): string {
   const files = [...new Set(forgotten.map(({ path }) => path))]
   if (files.length === 0) return ''
   const more = files.length > 3 ? ` and ${files.length - 3} more` : ''
   return ` Lines of ${files.slice(0, 3).join(', ')}${more} are not taken, since the versions that made them are no longer kept (forgotten): look at them, then include_uncertain takes them. A larger crud.max_file_versions or crud.base_cache_bytes keeps more.`
+}
+
+/** Where nothing else is to be said. */
+export function forgottenMessage(forgotten: readonly LandForgotten[]): Pick<LandOutput, 'message'> {
+  return forgotten.length === 0 ? {} : { message: sayForgotten(forgotten).trimStart() }
 }
 
 function adviceFor(agent: string, others: readonly string[]): string {
@@ -97,9 +102,8 @@ function adviceFor(agent: string, others: readonly string[]): string {
 
 function toOutput({ dry_run }: LandInput, prepared: Prepared, outcome: Outcome): LandOutput {
   const { files, dependent, takenAlong, uncertain, forgotten, leftOut } = prepared
-  const words = sayForgotten(forgotten).trimStart()
   return {
-    ...(words !== '' && { message: words }),
+    ...forgottenMessage(forgotten),
     ...outcome,
     ...(dry_run && { dry_run: true as const }),
     paths: files.map(({ name }) => name),
