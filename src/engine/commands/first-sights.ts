@@ -3,6 +3,7 @@
 import { statSync, watch, type FSWatcher } from 'node:fs'
 import { join } from 'node:path'
 import { orUndefined } from '../../support/attempt.ts'
+import { inSlices } from '../../support/slices.ts'
 import { anySignal } from '../../support/lazy-signal.ts'
 import type { Logger } from '../../support/logger.ts'
 import { readSmall } from '../../support/project/read-small.ts'
@@ -50,18 +51,19 @@ export function createFirstSights({ roots, parts, bounds, log }: Options) {
         )
       return
     }
-    if (unsaved.isComplete) noteCommitted(root, unsaved.files, upTo)
+    if (unsaved.isComplete) await noteCommitted(root, unsaved.files, upTo)
     const { left } = await keepUnsaved(unsaved.files.keys(), parts, now)
     if (left > 0 || !unsaved.isComplete)
       log.info({ left }, 'not all files that differ from HEAD are kept (hooks.keep_files, hooks.keep_bytes)')
   }
 
   /** A file that is gone may have been moved: what differs from HEAD then is another name. */
-  function noteCommitted(root: string, unsaved: ReadonlyMap<string, unknown>, upTo: number): void {
+  async function noteCommitted(root: string, unsaved: ReadonlyMap<string, unknown>, upTo: number): Promise<void> {
     const { history } = parts
-    for (const path of history.paths())
+    await inSlices(history.paths(), (path) => {
       if (path.startsWith(`${root}/`) && !unsaved.has(path) && history.known(path) !== undefined)
         history.commit(path, upTo)
+    })
   }
 
   function keepSoon(ms: number): void {
