@@ -2,9 +2,11 @@
 import fp from 'fastify-plugin'
 import { createCommands, type Commands } from '../src/engine/commands/commands.ts'
 import { createFirstSights, type FirstSights } from '../src/engine/commands/first-sights.ts'
+import { createFileClock } from '../src/engine/commands/file-clock.ts'
 import { keepBoundsOf } from '../src/engine/commands/keep-unsaved.ts'
 import { lookAgain } from '../src/engine/watcher/look-again.ts'
 import { createTreeChanges } from '../src/engine/commands/tree-changes.ts'
+import { servedDirectory } from '../src/tree/state/served-directory.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -21,9 +23,10 @@ export default fp(
     const keepBounds = () => keepBoundsOf(app.settings.current)
     const lookMs = () => app.settings.current.hooks.look_ms
     const parts = { locks, files, bases, history }
+    const clock = createFileClock(files.roots, servedDirectory)
     const closing = new AbortController()
     const lookAtUsed = () => lookAgain(parts, app.settings.current.watcher.bulk_files, closing.signal)
-    const commands = createCommands({ ...parts, log, treeChanges, keepBounds, lookMs, lookAtUsed })
+    const commands = createCommands({ ...parts, clock, log, treeChanges, keepBounds, lookMs, lookAtUsed })
     const firstSights = createFirstSights({ roots, parts, bounds: keepBounds, log })
     app.decorate('commands', commands)
     app.decorate('firstSights', firstSights)

@@ -9,6 +9,7 @@ import { isStillThere } from '../versions/observed-version.ts'
 import type { Author } from '../versions/version.ts'
 import { examine } from '../watcher/examine.ts'
 import { decide, toAuthor, type Suspects, type Verdict } from './attribution.ts'
+import type { FileClock } from './file-clock.ts'
 import { toSteps, type FoundChange } from './found-change.ts'
 import { lookAt } from './look.ts'
 import { isOpen, type CommandStart, type OpenCommand } from './open-command.ts'
@@ -16,6 +17,7 @@ import { createSuspects } from './suspects.ts'
 import { findUnused, lookAround, type UnusedParts } from './unused-files.ts'
 
 export interface CommandParts extends UnusedParts {
+  readonly clock: FileClock
   /** Looks at all files in use. */
   readonly lookAtUsed: () => Promise<void>
   readonly log: Logger
@@ -42,7 +44,7 @@ interface Held {
 }
 
 export function createCommands(parts: CommandParts) {
-  const { history, treeChanges, log } = parts
+  const { history, treeChanges, clock, log } = parts
   /** Open, or ended while one was open that still is, or so lately that changes of theirs may not be noticed yet. */
   const commands = new Set<OpenCommand>()
   const suspects = createSuspects(commands, parts.history)
@@ -89,9 +91,9 @@ export function createCommands(parts: CommandParts) {
     const one = held.get(path)
     const verdict = one && decide(path, one.suspects)
     if (one === undefined || verdict === undefined || isSameState(one.now, there)) return []
-    const endedAt = Math.max(...verdict.commands.map((command) => command.endedAt ?? Infinity))
+    const endedAt = Math.max(...verdict.commands.map((command) => command.ended?.at ?? Infinity))
     const { commands: since } = suspects.byTime(path, there, endedAt)
-    if (![...since].some(({ startedAt }) => startedAt >= endedAt)) return []
+    if (![...since].some(({ begun }) => begun.at >= endedAt)) return []
     forget(path)
     return [{ change: toChange(path, one.now, verdict), verdict }]
   }
@@ -176,7 +178,7 @@ export function createCommands(parts: CommandParts) {
     const open = [...commands].filter(isOpen)
     if (open.length >= maxOpen) void end(open[0]!)
     count += 1
-    const command = { ...start, number: count, startedAt: Date.now(), absent, isWhole, before, isUnsettled: true }
+    const command = { ...start, number: count, begun: clock.now(), absent, isWhole, before, isUnsettled: true }
     commands.add(command)
     arm(command)
     return command
@@ -206,7 +208,7 @@ export function createCommands(parts: CommandParts) {
     timers.delete(command)
     await catchUp()
     if (!isOpen(command)) return
-    command.endedAt = Date.now()
+    command.ended = clock.now()
     try {
       await settle(command)
     } catch (error) {
@@ -218,11 +220,11 @@ export function createCommands(parts: CommandParts) {
 
   /** One that has ended may have made what a longer one finds at its own end, or what is still to be found at its own. */
   function forgetEnded(): void {
-    const firstAwaited = Math.min(...[...commands].filter((one) => one.isUnsettled).map(({ startedAt }) => startedAt))
+    const firstAwaited = Math.min(...[...commands].filter((one) => one.isUnsettled).map(({ begun }) => begun.at))
     const ended = [...commands].filter((one) => !one.isUnsettled)
     const before = Math.min(firstAwaited, Date.now() - maxHeldMs)
     for (const [index, one] of ended.entries())
-      if (one.endedAt! <= before || index < ended.length - maxEnded) commands.delete(one)
+      if (one.ended!.at <= before || index < ended.length - maxEnded) commands.delete(one)
   }
 
   async function settle(command: OpenCommand): Promise<void> {
@@ -243,7 +245,7 @@ export function createCommands(parts: CommandParts) {
   function toFound(change: FoundChange, command: OpenCommand): Found[] {
     // While it was read, an operation may have begun to use it.
     if (history.last(change.path) !== undefined) return []
-    const verdict = decide(change.path, suspects.byTime(change.path, change.now, command.startedAt))
+    const verdict = decide(change.path, suspects.byTime(change.path, change.now, command.begun.at))
     const isOthers = verdict?.commands.includes(command) === false && verdict.commands.every(isAwaited)
     return verdict === undefined || isOthers ? [] : [{ change, verdict }]
   }
@@ -302,6 +304,7 @@ export function createCommands(parts: CommandParts) {
       for (const timer of timers.values()) clearTimeout(timer)
       logHeld(() => true, false)
       treeChanges.close()
+      clock.close()
     }
   }
 }

@@ -1,6 +1,7 @@
 // A shell command that its harness has reported: from its start to its end, and a little longer.
-import type { Surveys } from './tree-changes.ts'
 import type { Author } from '../versions/version.ts'
+import type { Moment } from './file-clock.ts'
+import type { Surveys } from './tree-changes.ts'
 
 /** What a command line says of the files that it writes. */
 export interface Effect {
@@ -32,8 +33,7 @@ export interface CommandStart {
 export interface OpenCommand extends CommandStart {
   /** Larger than that of every command that began before. */
   readonly number: number
-  /** Milliseconds since the epoch. */
-  readonly startedAt: number
+  readonly begun: Moment
   /** Files that it names and that were not there when it began. */
   readonly absent: ReadonlySet<string>
   /** True if it writes to no other files than those that were looked at then. */
@@ -42,7 +42,7 @@ export interface OpenCommand extends CommandStart {
   readonly before: Surveys | undefined
   /** The name under which it goes on in the background; undefined while it is in the foreground. */
   task?: string
-  endedAt?: number
+  ended?: Moment
   /** True until all that it has made is logged. */
   isUnsettled: boolean
 }
@@ -50,7 +50,7 @@ export interface OpenCommand extends CommandStart {
 /** Behind the end that is reported, its changes may still be noticed. */
 export const graceMs = 500
 
-export const isOpen = ({ endedAt }: OpenCommand): boolean => endedAt === undefined
+export const isOpen = ({ ended }: OpenCommand): boolean => ended === undefined
 
 export function authorOf(command: OpenCommand, operation: string): Author {
   const { agentId, changeSet, text } = command

@@ -2,16 +2,16 @@
 import { lstatSync } from 'node:fs'
 import { LRUCache } from 'lru-cache'
 import { orUndefined } from '../../support/attempt.ts'
-import { isSameIdentity } from '../files/identity.ts'
+import { isSameIdentity, type FileIdentity } from '../files/identity.ts'
 import type { History, Now } from '../versions/history.ts'
 import { isSomethingThere } from '../versions/version.ts'
 import type { Suspects } from './attribution.ts'
+import { stampsOf } from './file-clock.ts'
 import { graceMs, isOpen, type OpenCommand } from './open-command.ts'
 
 const maxTouched = 100_000
-/** File systems stamp changes with a coarse clock. */
-const clockGrainMs = 10
-const clockGrainNs = BigInt(clockGrainMs) * 1_000_000n
+
+type Stamp = Pick<FileIdentity, 'dev' | 'ctimeNs'>
 
 /** @param commands those that are open, or ended so lately that changes of theirs may not be noticed yet */
 export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick<History, 'known' | 'last'>) {
@@ -21,7 +21,7 @@ export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick
   /** Who may be writing right now. */
   function suspectsNow(): Suspects {
     const open = [...commands].filter(isOpen)
-    const ended = [...commands].filter((one) => !isOpen(one) && Date.now() - one.endedAt! <= graceMs)
+    const ended = [...commands].filter((one) => !isOpen(one) && Date.now() - one.ended!.at <= graceMs)
     const late = open.length === 0 ? ended : ended.filter(({ effect }) => effect.leavesProcess)
     // Behind its end, a process that it has left may change files, and so may anyone else.
     return { commands: new Set([...open, ...late]), hasOthers: open.length === 0 }
@@ -29,11 +29,22 @@ export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick
 
   /** Who may have made what is there, by the time of its last change; of what is gone, all who were at work since. */
   function suspectsOf(path: string, there: Now, since = lastKnown(path)): Suspects {
-    if (there.kind === 'file') return suspectsAt(path, there.identity.ctimeNs)
+    if (there.kind === 'file') return suspectsOfFile(path, there.identity)
     const { commands: now, hasOthers } = suspectsNow()
-    const before = [...commands].filter(({ endedAt = Infinity, isUnsettled }) => isUnsettled || endedAt >= since)
+    const before = [...commands].filter(
+      ({ ended, isUnsettled }) => isUnsettled || ended === undefined || ended.at >= since
+    )
     const all = new Set([...now, ...before])
     return { commands: all, hasOthers: hasOthers && ![...all].some(({ isUnsettled }) => isUnsettled) }
+  }
+
+  function suspectsOfFile(path: string, stamp: Stamp): Suspects {
+    const byTime = suspectsAt(path, stamp)
+    const known = history.known(path)?.identity
+    if (known === undefined || stamp.ctimeNs > known.ctimeNs) return byTime
+    // A file that is being emptied still has the times of what was in it.
+    const { commands: now, hasOthers } = suspectsNow()
+    return { commands: new Set([...now, ...byTime.commands]), hasOthers }
   }
 
   /** Milliseconds since the epoch: when the file was certainly there. */
@@ -42,17 +53,17 @@ export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick
     return last === undefined || !isSomethingThere(last) ? Infinity : (last.changedAt ?? last.at)
   }
 
-  function suspectsAt(path: string, changedNs: bigint): Suspects {
-    const at = Math.trunc(Number(changedNs) / 1_000_000)
-    const begun = [...commands].filter(({ startedAt }) => startedAt - clockGrainMs <= at)
-    const running = begun.filter(({ endedAt = Infinity }) => at <= endedAt)
-    const late = begun.filter(({ endedAt = Infinity }) => at > endedAt && at - endedAt <= graceMs)
+  function suspectsAt(path: string, { dev, ctimeNs }: Stamp): Suspects {
+    const begun = [...commands].filter((one) => ctimeNs >= stampsOf(one.begun, dev).from)
+    const isLate = ({ ended }: OpenCommand) => ended !== undefined && ctimeNs >= stampsOf(ended, dev).until
+    const running = begun.filter((one) => !isLate(one))
+    const late = begun.filter((one) => isLate(one) && toMs(ctimeNs) - one.ended!.at <= graceMs)
     const all = new Set([
       ...running,
       ...(running.length === 0 ? late : late.filter(({ effect }) => effect.leavesProcess))
     ])
-    // The clock of the file may be late; but a file that a command names was looked at just before it began.
-    const hasOthers = running.every(({ startedAt, effect }) => at < startedAt && !effect.files.has(path))
+    // A file that a command names was looked at just before it began.
+    const hasOthers = running.every((one) => ctimeNs < stampsOf(one.begun, dev).until && !one.effect.files.has(path))
     return { commands: all, hasOthers }
   }
 
@@ -77,7 +88,7 @@ export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick
       if (isSame) return
       // Some systems notify late: the time of the file says more.
       const isLate = stat !== undefined && ![...commands].some(isOpen)
-      const more = isLate ? suspectsAt(path, stat.ctimeNs + clockGrainNs) : suspectsNow()
+      const more = isLate ? suspectsAt(path, stat) : suspectsNow()
       const known = touched.get(path)
       touched.set(path, {
         commands: new Set([...(known?.commands ?? []), ...more.commands]),
@@ -94,3 +105,5 @@ export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick
     }
   }
 }
+
+const toMs = (ns: bigint) => Number(ns / 1_000_000n)

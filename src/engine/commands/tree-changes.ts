@@ -1,5 +1,5 @@
 // What has changed below the roots beside the files in use. Git's index tells; without Git, the times of the files.
-import { lstatSync } from 'node:fs'
+import { lstatSync, type BigIntStats } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,6 +10,7 @@ import type { Logger } from '../../support/logger.ts'
 import { listChanged } from '../../support/project/changed-between.ts'
 import { listUnsaved } from '../../support/project/unsaved.ts'
 import type { WorkTree } from '../../support/project/work-tree.ts'
+import { stampsOf, type Moment } from './file-clock.ts'
 
 export interface Unused {
   /** Absolute. */
@@ -24,7 +25,7 @@ export interface TreeChanges {
   /** Before a command begins that may write any file. */
   readonly look: () => Promise<Surveys | undefined>
   /** Paths that may have changed since a command began. Some of them may be in use. */
-  readonly since: (startedAt: number, before: Surveys | undefined) => Promise<readonly Unused[]>
+  readonly since: (begun: Moment, before: Surveys | undefined) => Promise<readonly Unused[]>
   readonly close: () => void
 }
 
@@ -54,8 +55,6 @@ const maxFound = 5000
 const maxUnsaved = 20_000
 /** Entries of a tree without Git that are looked at. */
 const maxEntries = 50_000
-/** File systems stamp changes with a coarse clock. */
-const clockGrainMs = 10
 const timeoutMs = 20_000
 /** Between two surveys, as a multiple of what the last one took, and at most. */
 const restFactor = 2
@@ -91,10 +90,10 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
     }
   }
 
-  async function sinceIn(root: string, startedAt: number, own: Survey | undefined): Promise<readonly Unused[]> {
+  async function sinceIn(root: string, begun: Moment, own: Survey | undefined): Promise<readonly Unused[]> {
     const before = own ?? last.get(root)
     const now = await rounds.ask(root, () => survey(root))
-    if (now.tree === undefined) return walk(root, startedAt - clockGrainMs)
+    if (now.tree === undefined) return walk(root, begun)
     const found: Unused[] = []
     const cleanIn = own?.isComplete === true ? own.tree : undefined
     const add = (unused: Unused) =>
@@ -107,12 +106,12 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
       if (found.length >= maxFound) break
       await pause()
       const [known, earlier] = [now.files.get(path), before?.files.get(path)]
-      const stat = lstatSync(path, { throwIfNoEntry: false })
+      const stat = look(path)
       if (stat === undefined) {
-        const wasGone = earlier?.isGone === true && before !== undefined && before.at < startedAt
-        if (!wasGone && hasChangedBeside(path, startedAt)) add({ path, wasThere: true })
-      } else if (!stat.isDirectory() && stat.ctimeMs >= startedAt - clockGrainMs) {
-        const wasMade = cleanIn !== undefined || stat.birthtimeMs >= startedAt - clockGrainMs
+        const wasGone = earlier?.isGone === true && before !== undefined && before.at < begun.at
+        if (!wasGone && hasChangedBeside(path, begun)) add({ path, wasThere: true })
+      } else if (!stat.isDirectory() && hasChangedSince(stat, begun)) {
+        const wasMade = cleanIn !== undefined || wasMadeSince(stat, begun)
         const isNew = known?.isNew === true && earlier === undefined && wasMade
         add({ path, wasThere: !isNew })
       }
@@ -130,9 +129,9 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
         return undefined
       }
     },
-    async since(startedAt, before) {
+    async since(begun, before) {
       try {
-        return (await Promise.all(roots.map((root) => sinceIn(root, startedAt, before?.get(root))))).flat()
+        return (await Promise.all(roots.map((root) => sinceIn(root, begun, before?.get(root))))).flat()
       } catch (error) {
         note(error)
         return []
@@ -147,16 +146,22 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
 }
 
 /** The entries of the nearest folder above that is there have changed. */
-function hasChangedBeside(path: string, startedAt: number): boolean {
+function hasChangedBeside(path: string, begun: Moment): boolean {
   for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
-    const stat = lstatSync(folder, { throwIfNoEntry: false })
-    if (stat !== undefined) return stat.ctimeMs >= startedAt - clockGrainMs
+    const stat = look(folder)
+    if (stat !== undefined) return hasChangedSince(stat, begun)
   }
   return false
 }
 
+const look = (path: string): BigIntStats | undefined => lstatSync(path, { throwIfNoEntry: false, bigint: true })
+
+const hasChangedSince = ({ dev, ctimeNs }: BigIntStats, begun: Moment) => ctimeNs >= stampsOf(begun, dev).from
+
+const wasMadeSince = ({ dev, birthtimeNs }: BigIntStats, begun: Moment) => birthtimeNs >= stampsOf(begun, dev).from
+
 /** Without Git: files that have changed since. What has been removed cannot be told. */
-async function walk(root: string, from: number): Promise<readonly Unused[]> {
+async function walk(root: string, begun: Moment): Promise<readonly Unused[]> {
   const found: Unused[] = []
   const folders = [root]
   const { pause } = createSlices()
@@ -169,8 +174,9 @@ async function walk(root: string, from: number): Promise<readonly Unused[]> {
       const path = join(folder, entry.name)
       if (entry.isDirectory()) folders.push(path)
       else {
-        const stat = lstatSync(path, { throwIfNoEntry: false })
-        if (stat !== undefined && stat.ctimeMs >= from) found.push({ path, wasThere: stat.birthtimeMs < from })
+        const stat = look(path)
+        if (stat !== undefined && hasChangedSince(stat, begun))
+          found.push({ path, wasThere: !wasMadeSince(stat, begun) })
       }
       await pause()
     }

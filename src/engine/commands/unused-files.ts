@@ -39,7 +39,7 @@ export async function findUnused(command: OpenCommand, parts: UnusedParts): Prom
   const changes = new Map<string, FoundChange>()
   const clean: { readonly change: FoundChange; readonly tree: WorkTree }[] = []
   const toNamed = (path: string): Unused => ({ path, wasThere: !command.absent.has(path) })
-  const paths = command.isWhole ? [] : await treeChanges.since(command.startedAt, command.before)
+  const paths = command.isWhole ? [] : await treeChanges.since(command.begun, command.before)
   for (const { path, wasThere, cleanIn } of [...paths, ...[...command.effect.files].map(toNamed)]) {
     if (history.last(path) !== undefined || changes.has(path)) continue
     const now = await look(path, parts)

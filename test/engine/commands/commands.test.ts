@@ -1,16 +1,19 @@
-// What is kept of commands that have ended.
-import { realpathSync, writeFileSync } from 'node:fs'
+// Whose changes are, by when they were made and noticed.
+import { realpathSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createCommands, maxHeldMs } from '../../../src/engine/commands/commands.ts'
+import { createFileClock, type FileClock } from '../../../src/engine/commands/file-clock.ts'
 import { anyEffect } from '../../../src/engine/commands/open-command.ts'
 import type { Unused } from '../../../src/engine/commands/tree-changes.ts'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
 import { createLockManager } from '../../../src/engine/locks/lock-manager.ts'
 import { createBases } from '../../../src/engine/versions/bases.ts'
 import { createHistory } from '../../../src/engine/versions/history.ts'
+import { examine } from '../../../src/engine/watcher/examine.ts'
+import { servedDirectory } from '../../../src/tree/state/served-directory.ts'
 import { untilFilesAreStampedLater } from '../../fixtures/native-session.ts'
-import { makeTree } from '../../fixtures/tree.ts'
+import { hashOf, makeTree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
 
 /** The clock of the wall can be put forward, and what is to happen when a command is old happens when the test says so. */
@@ -36,37 +39,51 @@ function takeOverTime(t: Test) {
   }
 }
 
-t.test('a command is remembered until what it has made is logged, however long it takes to find that', async (t) => {
+/** @param since what is found of unused files at the end of a command */
+function start(
+  t: Test,
+  { since = async () => [], behindMs = 0 }: { since?: () => Promise<readonly Unused[]>; behindMs?: number } = {}
+) {
   const root = realpathSync(makeTree(t, {}).root)
   const path = join(root, 'made.txt')
   const history = createHistory({ maxFiles: 10, maxVersions: 10, maxBytes: 1e9 })
   const fail = (_fields: object, message: string) => void t.fail(message)
   const log = { debug: fail, info: fail, warn: fail, error: fail, child: () => log }
-  const found: ((all: readonly Unused[]) => void)[] = []
+  const files = createFileStore({
+    roots: [root],
+    maxFileBytes: 1e6,
+    maxSyncBytes: 1e6,
+    hardlinks: 'break',
+    protectedPaths: []
+  })
+  const parts = { history, bases: createBases({ maxBytes: 1e9 }), locks: createLockManager(), files }
+  const real = createFileClock(files.roots, servedDirectory)
+  const clock: FileClock = { ...real, now: () => ({ ...real.now(), at: Date.now() + behindMs }) }
   const commands = createCommands({
-    history,
-    bases: createBases({ maxBytes: 1e9 }),
-    locks: createLockManager(),
-    files: createFileStore({
-      roots: [root],
-      maxFileBytes: 1e6,
-      maxSyncBytes: 1e6,
-      hardlinks: 'break',
-      protectedPaths: []
-    }),
-    treeChanges: {
-      look: async () => undefined,
-      since: () => new Promise((resolve) => void found.push(resolve)),
-      close: () => {}
-    },
+    ...parts,
+    clock,
+    treeChanges: { look: async () => undefined, since, close: () => {} },
     keepBounds: () => undefined,
     lookMs: () => 0,
     lookAtUsed: async () => {},
     log
   })
   t.teardown(() => commands.close())
-  const begin = (agentId: string) =>
-    commands.begin({ agentId, callId: undefined, text: './program', changeSet: agentId, effect: anyEffect })
+  return {
+    path,
+    history,
+    commands,
+    begin: (agentId: string) =>
+      commands.begin({ agentId, callId: undefined, text: './program', changeSet: agentId, effect: anyEffect }),
+    look: () => examine(path, () => false, parts)
+  }
+}
+
+t.test('a command is remembered until what it has made is logged, however long it takes to find that', async (t) => {
+  const found: ((all: readonly Unused[]) => void)[] = []
+  const { path, history, commands, begin } = start(t, {
+    since: () => new Promise((resolve) => void found.push(resolve))
+  })
   const time = takeOverTime(t)
   const before = commands.end(await begin('carl'))
   await until(() => found.length === 1)
@@ -85,4 +102,38 @@ t.test('a command is remembered until what it has made is logged, however long i
   for (const resolve of found.slice(1)) resolve([{ path, wasThere: false }])
   await Promise.all([annas, doras])
   t.match(history.last(path), { agentId: 'anna', agents: ['anna', 'dora'] })
+})
+
+t.test('a file that is emptied while it has its old times is what a command passes through', async (t) => {
+  const { path, history, commands, begin, look } = start(t)
+  writeFileSync(path, 'one\n')
+  await look()
+  const carl = await begin('carl')
+  const identity = history.known(path)!.identity!
+  truncateSync(path)
+  // For some milliseconds ext4 and tmpfs show the new size with the times from before.
+  history.observe(path, { kind: 'file', hash: hashOf(''), identity: { ...identity, size: 0n } })
+  writeFileSync(path, 'one\ntwo\n')
+  await commands.end(carl)
+  const made = history.versions(path).map(({ agentId, agents, hash }) => ({ agentId, agents, hash }))
+  t.strictSame(made, [
+    { agentId: 'external', agents: undefined, hash: hashOf('one\n') },
+    { agentId: 'carl', agents: undefined, hash: hashOf('one\ntwo\n') }
+  ])
+})
+
+t.test('a file system whose clock is far behind changes no author', async (t) => {
+  const { path, history, commands, begin, look } = start(t, { behindMs: 300 })
+  writeFileSync(path, 'one\n')
+  await look()
+  for (const agent of ['anna', 'bob']) {
+    const command = await begin(agent)
+    writeFileSync(path, `${agent}\n`)
+    await look()
+    await commands.end(command)
+    t.match(history.last(path), { agentId: agent, agents: undefined, hash: hashOf(`${agent}\n`) })
+  }
+  writeFileSync(path, 'a person\n')
+  await look()
+  t.ok(history.last(path)?.agents?.includes('external'), 'shortly after the end of a command, anyone')
 })
