@@ -1,6 +1,8 @@
 // Runs one test file in a process of its own. tap's own runner is left out: it loads a tracer into every program that a test starts, half a second each.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { projectRoot } from './prepare.mjs'
 
@@ -13,6 +15,12 @@ const limits = { maxTestSeconds: 300, maxFileSeconds: 1200 }
 const limitsOfNight = { maxTestSeconds: 43_200, maxFileSeconds: 50_000 }
 
 const preload = join(projectRoot, 'scripts', 'test-preload.cjs')
+/** Of `npm run test:wine`. */
+const windowsNode = process.env.TEST_WINDOWS_NODE
+const runner = windowsNode === undefined ? [process.execPath] : ['wine', windowsNode]
+const ofWine = windowsNode !== undefined && {
+  NODE_OPTIONS: `--require "Z:${join(projectRoot, 'scripts', 'wine-sockets.cjs')}"`
+}
 const canEndGroup = process.platform !== 'win32'
 const running = new Set()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -29,16 +37,16 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 export async function runTestFile(name, path, environment) {
   const start = performance.now()
   const { maxTestSeconds, maxFileSeconds } = environment.TEST_LENGTH === 'long' ? limitsOfNight : limits
-  const child = spawn(process.execPath, ['--no-warnings', '--require', preload, path], {
+  const output = openOutput()
+  const [command, ...words] = runner
+  const child = spawn(command, [...words, '--no-warnings', '--require', preload, path], {
     cwd: projectRoot,
-    env: { ...environment, TAP_TIMEOUT: String(maxTestSeconds) },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...environment, ...ofWine, TAP_TIMEOUT: String(maxTestSeconds) },
+    stdio: ['ignore', output.fd, output.fd],
     // A group of its own, so that programs which the test has started end with it.
     detached: canEndGroup
   })
   running.add(child)
-  const chunks = []
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => chunks.push(chunk))
   let isTooLate = false
   const limit = setTimeout(() => {
     isTooLate = true
@@ -47,7 +55,7 @@ export async function runTestFile(name, path, environment) {
   const [code, signal] = await once(child, 'close')
   clearTimeout(limit)
   running.delete(child)
-  const lines = Buffer.concat(chunks).toString().split('\n')
+  const lines = output.take().split('\n')
   const counts = lines.findLast((line) => line.startsWith('# { total:')) ?? ''
   const count = (key) => Number(new RegExp(`\\b${key}: (\\d+)`).exec(counts)?.[1] ?? 0)
   const isWell = code === 0 && counts !== '' && count('fail') === 0
@@ -71,6 +79,22 @@ export async function runTestFile(name, path, environment) {
     else if (counts === '' || signal !== null)
       shown.push(`${name} ended with ${signal ?? `exit code ${code}`} before all tests were done.`)
     return shown.join('\n')
+  }
+}
+
+/** A file: Node for Windows writes to no pipe of another system. */
+function openOutput() {
+  const folder = mkdtempSync(join(tmpdir(), 'async-crud-mcp-output-'))
+  const path = join(folder, 'tap')
+  const fd = openSync(path, 'a')
+  return {
+    fd,
+    take() {
+      closeSync(fd)
+      const text = readFileSync(path, 'utf8')
+      rmSync(folder, { recursive: true, force: true })
+      return text
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import { below } from '../../support/relocate.ts'
 import { compileFileGlob } from '../files/glob/plain-pattern.ts'
 import type { EventFilter } from './tree-event.ts'
 import { beginningOf } from '../../support/cut-text.ts'
+import { withSlashes } from '../../support/slashes.ts'
 
 export interface FilterInput {
   /** Undefined for all. */
@@ -115,18 +116,19 @@ function toPatternMatcher(pattern: string, files: FileStore): Matcher {
     const matches = (path: string) => roots.some((root) => isMatch(glob, root, path))
     return { matches, key: `pattern ${pattern}`, steps: glob.steps }
   }
-  const root = files.roots.find(({ real, given }) => [real, given].some((base) => pattern.startsWith(base + sep)))
-  if (root === undefined) throw outside(pattern)
-  const base = pattern.startsWith(root.real + sep) ? root.real : root.given
+  const path = pattern.replaceAll('/', sep)
+  const bases = files.roots.flatMap(({ real, given }) => [real, given].map((base) => ({ real, base })))
+  const found = bases.map(({ real, base }) => ({ real, rest: below(base, path) ?? '' })).find(({ rest }) => rest !== '')
+  if (found === undefined) throw outside(pattern)
   // Without a slash it would be matched at every depth.
-  const glob = compileFileGlob(`./${pattern.slice(base.length + 1)}`)
-  const matches = (path: string) => isMatch(glob, root.real, path)
+  const glob = compileFileGlob(`./${withSlashes(found.rest)}`)
+  const matches = (path: string) => isMatch(glob, found.real, path)
   return { matches, key: `pattern ${pattern}`, steps: glob.steps }
 }
 
 function isMatch(glob: ReturnType<typeof compileFileGlob>, root: string, path: string): boolean {
   const rest = below(root, path)
-  return rest !== undefined && glob.matches(sep === '/' ? rest : rest.replaceAll(sep, '/'))
+  return rest !== undefined && glob.matches(withSlashes(rest))
 }
 
 function tooCostly(pattern: string): OperationError {

@@ -16,6 +16,7 @@ import { createSpelling } from './spelling.ts'
 import { explainWalkError } from './walk-error.ts'
 import { walk, type OpenEntry } from './walk.ts'
 import { beginningOf } from '../../support/cut-text.ts'
+import { withSlashes } from '../../support/slashes.ts'
 
 export interface FileStoreOptions {
   readonly roots: readonly string[]
@@ -211,6 +212,5 @@ function requireModestDepth(path: string): void {
 /** Path below the root, with `/` between names. */
 function relativeTo({ root, path }: OpenEntry): string {
   const below = path.slice(root.real.length)
-  const name = below.startsWith(sep) ? below.slice(1) : below
-  return sep === '/' ? name : name.split(sep).join('/')
+  return withSlashes(below.startsWith(sep) ? below.slice(1) : below)
 }

@@ -34,7 +34,9 @@ export function createRoots(directories: readonly string[], knownAs: readonly st
   const roots = directories.map((directory, index) => findRoot(directory, index === 0 ? knownAs : []))
   refuseOverlap(roots)
   refuseKnown(roots)
-  const known = roots.map((root) => ({ root, spellings: [root.real, root.given, ...root.knownAs].map(namesOf) }))
+  // A slash at the end means nothing here: a root may be a whole drive, or "/".
+  const nameAll = (path: string) => namesOf(path).filter((name) => name !== '.')
+  const known = roots.map((root) => ({ root, spellings: [root.real, root.given, ...root.knownAs].map(nameAll) }))
 
   /**
    * The location of an absolute path, or of one relative to the first root. Looks at names only, apart from the spelling of the roots;

@@ -1,10 +1,13 @@
 // How to show a canonical path that no caller has spelt.
-import { sep } from 'node:path'
+import { below } from '../../support/relocate.ts'
+import { withSlashes } from '../../support/slashes.ts'
 import type { FileStore } from '../files/file-store.ts'
 
-/** Relative to the first root if it lies below it, else absolute: operations accept either path. */
+/**
+ * Relative to the first root if it lies below it, with `/` between names on every system; else absolute: operations accept either path.
+ */
 export function shownPath(canonicalPath: string, { roots }: FileStore): string {
   const [first] = roots
-  const isBelow = first !== undefined && canonicalPath.startsWith(first.real + sep)
-  return isBelow ? canonicalPath.slice(first.real.length + 1) : canonicalPath
+  const rest = first === undefined ? '' : (below(first.real, canonicalPath) ?? '')
+  return rest === '' ? canonicalPath : withSlashes(rest)
 }

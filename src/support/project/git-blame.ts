@@ -1,5 +1,6 @@
 // Which commit brought each line of a file in HEAD, for the lines that were there before the server saw the file.
-import { dirname, relative, sep } from 'node:path'
+import { dirname, relative } from 'node:path'
+import { withSlashes } from '../slashes.ts'
 import { findRepository } from './repository.ts'
 import { runGit } from './run-git.ts'
 
@@ -25,7 +26,7 @@ export async function blameWithGit(path: string): Promise<GitBlame | undefined> 
   const repository = findRepository(dirname(path))
   if (repository === undefined) return undefined
   const { gitDir, workTree } = repository
-  const name = relative(workTree, path).split(sep).join('/')
+  const name = withSlashes(relative(workTree, path))
   const signal = AbortSignal.timeout(timeoutMs)
   // No program that the repository names: neither a text conversion, nor a filter, which only the work tree would need.
   const run = (...args: string[]) => runGit(['--git-dir', gitDir, ...args], signal, {}, maxBytes)

@@ -1,5 +1,6 @@
 // What differs from HEAD in the repository of a folder, by Git's own status, without running what the repository names.
 import { join, relative, sep } from 'node:path'
+import { withSlashes } from '../slashes.ts'
 import { toName } from '../raw-name.ts'
 import { streamGit } from './run-git.ts'
 import { withStandIn } from './stand-in.ts'
@@ -59,7 +60,7 @@ export function listUnsavedOf(
 ): Promise<Unsaved | undefined> {
   return withStandIn(tree, pathspecs === undefined ? tree.workTree : folder, async ({ options, variables }) => {
     const found = createCollector(tree.workTree)
-    const below = relative(tree.workTree, folder).split(sep).join('/')
+    const below = withSlashes(relative(tree.workTree, folder))
     const only = pathspecs ?? (below === '' ? [] : [`:(top,literal)${below}`])
     const end = await streamGit([...options, ...status, '--', ...only], signal, variables, (record) => {
       found.add(record)

@@ -1,6 +1,7 @@
 // Opens the repository of a folder: which commit HEAD is, and what its own configuration says, read as words.
 import { existsSync, realpathSync } from 'node:fs'
-import { join, relative, resolve, sep } from 'node:path'
+import { join, relative, resolve } from 'node:path'
+import { withSlashes } from '../slashes.ts'
 import { orUndefined } from '../attempt.ts'
 import { findRepository, type Repository } from './repository.ts'
 import { runGit } from './run-git.ts'
@@ -33,7 +34,7 @@ export async function openWorkTree(folder: string, signal: AbortSignal): Promise
 
 /** As Git spells it: relative to the working tree, with slashes. */
 export function nameIn({ workTree }: Pick<WorkTree, 'workTree'>, path: string): string {
-  return relative(workTree, path).split(sep).join('/')
+  return withSlashes(relative(workTree, path))
 }
 
 /** False if Git means other folders than those found: it is not installed, refuses the repository, or was led elsewhere. */

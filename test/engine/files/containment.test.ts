@@ -1,5 +1,7 @@
 // Nothing outside the roots is reached, whatever links say and however they change meanwhile.
 import {
+  accessSync,
+  constants,
   existsSync,
   linkSync,
   mkdirSync,
@@ -10,11 +12,15 @@ import {
   unlinkSync,
   writeFileSync
 } from 'node:fs'
-import { join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { join, parse, sep } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { lengthOf } from '../../fixtures/length.ts'
 import t from 'tap'
 import { OperationError } from '../../../src/errors.ts'
+import { attempt } from '../../../src/support/attempt.ts'
+import { toEventFilter } from '../../../src/engine/events/event-filter.ts'
+import { shownPath } from '../../../src/engine/notices/shown-path.ts'
 import { createCommits } from '../../../src/engine/commit/commits.ts'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
 import { requireFolder } from '../../../src/engine/commit/parents.ts'
@@ -117,6 +123,25 @@ t.test('a path leads where the kernel says: ".." leaves the folder that was reac
   }
   t.equal(await read(store, 'dd/ln/../x'), 'right')
   t.ok(readable > 5, `${readable} paths lead to a file`)
+})
+
+const drive = parse(tmpdir()).root
+const cannotServe = !attempt(() => accessSync(drive, constants.R_OK | constants.W_OK)) && `${drive} is another user's`
+
+t.test('a whole file system is a root like any other', { skip: cannotServe }, async (t) => {
+  const tree = makeTree(t, { 'd/f': 'inside' })
+  const path = realpathSync.native(tree.path('d/f'))
+  const below = path.slice(drive.length).split(sep)
+  const store = openStore(drive)
+  t.teardown(() => store.close())
+  for (const spelling of [path, below.join('/'), `${path.slice(0, -1)}../d/f`])
+    t.equal(await read(store, spelling), 'inside')
+  t.equal(store.resolve(path, 'target').path, path)
+  t.equal(shownPath(path, store), below.join('/'))
+  const pattern = `${[drive.replace(sep, ''), ...below.slice(0, -1)].join('/')}/*`
+  const filter = toEventFilter({ types: undefined, paths: [pattern], agentId: undefined }, store)
+  t.equal(filter.matchesPath?.(path), true)
+  t.equal(filter.matchesPath?.(tree.path('g')), false)
 })
 
 t.test('a missing folder before "..", a file before it, and a slash at the end of a file are told', async (t) => {
