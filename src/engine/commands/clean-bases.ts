@@ -4,12 +4,14 @@ import { contentHash } from '../files/read-file.ts'
 import { headBlobs, readBlobs, type HeadFile } from '../../support/project/head-blobs.ts'
 import type { WorkTree } from '../../support/project/work-tree.ts'
 import type { Bases } from '../versions/bases.ts'
-import type { Now } from '../versions/history.ts'
-import type { FileState, FoundChange } from './found-change.ts'
+import type { FileState } from './found-change.ts'
 
-interface Clean {
-  readonly change: FoundChange
+/** A file that was as the commit of the tree has it. */
+export interface Clean {
+  readonly path: string
   readonly tree: WorkTree
+  /** Permission bits that it has now. */
+  readonly mode?: number | undefined
 }
 
 /** Read at once. */
@@ -24,9 +26,9 @@ export async function findCleanBases(
   const found = new Map<string, FileState>()
   const signal = AbortSignal.timeout(timeoutMs)
   for (const tree of new Set(wanted.map((one) => one.tree))) {
-    const changes = wanted.flatMap((one) => (one.tree === tree ? one.change : []))
-    for (let at = 0; at < changes.length; at += filesPerRead)
-      for (const [path, state] of await readSome(tree, changes.slice(at, at + filesPerRead), bases, signal))
+    const files = wanted.filter((one) => one.tree === tree)
+    for (let at = 0; at < files.length; at += filesPerRead)
+      for (const [path, state] of await readSome(tree, files.slice(at, at + filesPerRead), bases, signal))
         found.set(path, state)
   }
   return found
@@ -34,27 +36,26 @@ export async function findCleanBases(
 
 async function readSome(
   tree: WorkTree,
-  changes: readonly FoundChange[],
+  clean: readonly Clean[],
   bases: Pick<Bases, 'keep'>,
   signal: AbortSignal
 ): Promise<ReadonlyMap<string, FileState>> {
   const found = new Map<string, FileState>()
-  const nowAt = new Map(changes.map(({ path, now }) => [path, now]))
-  const heads = await headBlobs(tree, [...nowAt.keys()], signal)
+  const modes = new Map(clean.map(({ path, mode }) => [path, mode]))
+  const heads = await headBlobs(tree, [...modes.keys()], signal)
   const files = [...heads].filter(([, { mode }]) => mode.startsWith('100')).map(([path, { blob }]) => ({ path, blob }))
   for (const [{ path }, bytes] of await readBlobs(tree, files, signal)) {
     if (bytes === undefined) continue
     const hash = contentHash(bytes)
     bases.keep(hash, bytes)
-    found.set(path, { kind: 'file', hash, identity: identityBefore(heads.get(path)!, nowAt.get(path)!) })
+    found.set(path, { kind: 'file', hash, identity: identityBefore(heads.get(path)!, modes.get(path)) })
   }
   return found
 }
 
 /** Git keeps of the permission bits whether a file can be run. */
-function identityBefore({ mode }: HeadFile, now: Now): FileIdentity {
+function identityBefore({ mode }: HeadFile, made: number | undefined): FileIdentity {
   const canRun = mode === '100755'
-  const made = now.kind === 'file' ? now.identity.mode : undefined
   if (made === undefined) return canRun ? { ...unknownIdentity, mode: 0o755 } : unknownIdentity
   return { ...unknownIdentity, mode: canRun ? made | ((made & 0o444) >> 2) : made & ~0o111 }
 }

@@ -13,8 +13,9 @@ import type { FileClock } from './file-clock.ts'
 import { toSteps, type FoundChange } from './found-change.ts'
 import { lookAt } from './look.ts'
 import { isOpen, type CommandStart, type OpenCommand } from './open-command.ts'
+import { createStatesBefore } from './states-before.ts'
 import { createSuspects } from './suspects.ts'
-import { findUnused, lookAround, type UnusedParts } from './unused-files.ts'
+import { findUnused, inTime, lookAround, type UnusedParts } from './unused-files.ts'
 
 export interface CommandParts extends UnusedParts {
   readonly clock: FileClock
@@ -48,6 +49,7 @@ export function createCommands(parts: CommandParts) {
   /** Open, or ended while one was open that still is, or so lately that changes of theirs may not be noticed yet. */
   const commands = new Set<OpenCommand>()
   const suspects = createSuspects(commands, parts.history)
+  const states = createStatesBefore(parts)
   const held = new Map<string, Held>()
   const timers = new Map<OpenCommand, NodeJS.Timeout>()
   /** Of commands whose end is reported, until all that they have made is logged. */
@@ -78,22 +80,22 @@ export function createCommands(parts: CommandParts) {
     // Without the bytes, which a version has beside it.
     const now: Now = there.kind === 'file' ? { kind: 'file', hash: there.hash, identity: there.identity } : there
     suspects.remember(path, all)
+    states.find(path, verdict.commands)
     held.set(path, { now, since: held.get(path)?.since ?? Date.now(), suspects: all })
     heldTimer ??= setTimeout(releaseOld, maxHeldMs).unref()
     return 'held'
   }
 
   /**
-   * What is held of commands that have ended is a version of its own if a later command has changed the file since: else nothing
-   * would be left of it.
+   * What is held is a version of its own if a later command may have changed the file since: else nothing would be left of it.
    */
   function takeEarlier(path: string, there: Now): Found[] {
     const one = held.get(path)
     const verdict = one && decide(path, one.suspects)
     if (one === undefined || verdict === undefined || isSameState(one.now, there)) return []
     const endedAt = Math.max(...verdict.commands.map((command) => command.ended?.at ?? Infinity))
-    const { commands: since } = suspects.byTime(path, there, endedAt)
-    if (![...since].some(({ begun }) => begun.at >= endedAt)) return []
+    const since = decide(path, suspects.byTime(path, there, endedAt))
+    if (since === undefined || since.commands.every((command) => verdict.commands.includes(command))) return []
     forget(path)
     return [{ change: toChange(path, one.now, verdict), verdict }]
   }
@@ -153,7 +155,7 @@ export function createCommands(parts: CommandParts) {
       else known.changes.push(change)
     }
     for (const { path, base } of all.map(({ change }) => change))
-      if (base !== undefined && history.last(path) === undefined) history.observe(path, base)
+      if (base !== undefined && history.last(path) === undefined) history.begin(path, base)
     for (const { author, changes } of byAuthor.values()) history.append(author, toSteps(changes, history))
   }
 
@@ -163,6 +165,8 @@ export function createCommands(parts: CommandParts) {
     await nextTurn()
   }
 
+  const running = () => [...commands].filter((one) => one.isUnsettled)
+
   async function begin(start: CommandStart): Promise<OpenCommand> {
     const known = [...commands].find((one) => isOpen(one) && start.callId !== undefined && isSameCall(one, start))
     if (known !== undefined) {
@@ -171,8 +175,9 @@ export function createCommands(parts: CommandParts) {
     }
     firstLook ??= parts.lookAtUsed()
     await firstLook
+    await inTime(states.findAll(start.effect.files, running()), parts.lookMs())
     const { absent, isWhole } = await lookAt(start.effect, parts)
-    const before = isWhole ? undefined : await lookAround(parts)
+    const before = isWhole ? undefined : await lookAround(parts, states, running)
     await noteOthers()
     await catchUp()
     const open = [...commands].filter(isOpen)
@@ -234,6 +239,7 @@ export function createCommands(parts: CommandParts) {
       if (history.last(path) !== undefined) await examine(path, () => false, parts)
       await pause()
     }
+    await states.settled()
     const found = (await findUnused(command, parts)).flatMap((change) => toFound(change, command))
     const earlier = found.flatMap(({ change }) => takeEarlier(change.path, change.now))
     // What else was seen of them before says less.

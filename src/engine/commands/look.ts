@@ -15,7 +15,7 @@ const maxLookBytes = 1_048_576n
 
 interface Looked {
   /** Files that are not there. */
-  readonly absent: ReadonlySet<string>
+  readonly absent: Set<string>
   /** True if the command writes to no other files than those that were looked at. */
   readonly isWhole: boolean
 }

@@ -35,7 +35,7 @@ export interface OpenCommand extends CommandStart {
   readonly number: number
   readonly begun: Moment
   /** Files that it names and that were not there when it began. */
-  readonly absent: ReadonlySet<string>
+  readonly absent: Set<string>
   /** True if it writes to no other files than those that were looked at then. */
   readonly isWhole: boolean
   /** What differed from HEAD then; undefined if that was not looked at in time. */

@@ -39,7 +39,7 @@ interface Options {
 export type Surveys = ReadonlyMap<string, Survey>
 
 /** One look at all that differs from HEAD. */
-interface Survey {
+export interface Survey {
   /** Milliseconds since the epoch: when it ended. */
   readonly at: number
   /** Undefined without Git. */
@@ -109,8 +109,8 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
       const stat = look(path)
       if (stat === undefined) {
         const wasGone = earlier?.isGone === true && before !== undefined && before.at < begun.at
-        if (!wasGone && hasChangedBeside(path, begun)) add({ path, wasThere: true })
-      } else if (!stat.isDirectory() && hasChangedSince(stat, begun)) {
+        if (!wasGone && hasChanged(path, stat, begun)) add({ path, wasThere: true })
+      } else if (!stat.isDirectory() && hasChanged(path, stat, begun)) {
         const wasMade = cleanIn !== undefined || wasMadeSince(stat, begun)
         const isNew = known?.isNew === true && earlier === undefined && wasMade
         add({ path, wasThere: !isNew })
@@ -145,11 +145,12 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
   }
 }
 
-/** The entries of the nearest folder above that is there have changed. */
-function hasChangedBeside(path: string, begun: Moment): boolean {
+/** Whether what is at a path may have changed since. Of what is gone, the entries of the nearest folder above have changed. */
+export function hasChanged(path: string, stat: BigIntStats | undefined, begun: Moment): boolean {
+  if (stat !== undefined) return hasChangedSince(stat, begun)
   for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
-    const stat = look(folder)
-    if (stat !== undefined) return hasChangedSince(stat, begun)
+    const beside = look(folder)
+    if (beside !== undefined) return hasChangedSince(beside, begun)
   }
   return false
 }

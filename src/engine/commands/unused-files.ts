@@ -1,12 +1,12 @@
 // Files that nobody has used: what they are before a command that may write to any, and which of them it has changed.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { WorkTree } from '../../support/project/work-tree.ts'
 import type { ExamineParts } from '../watcher/examine.ts'
-import { findCleanBases } from './clean-bases.ts'
+import { findCleanBases, type Clean } from './clean-bases.ts'
 import type { FoundChange } from './found-change.ts'
 import { keepUnsaved, type KeepBounds } from './keep-unsaved.ts'
 import { look } from './look.ts'
 import type { OpenCommand } from './open-command.ts'
+import type { StatesBefore } from './states-before.ts'
 import type { Surveys, TreeChanges, Unused } from './tree-changes.ts'
 
 export interface UnusedParts extends ExamineParts {
@@ -18,8 +18,16 @@ export interface UnusedParts extends ExamineParts {
   readonly lookMs: () => number
 }
 
-/** Finds what differs from HEAD, and keeps it if it is to be kept: a command may change it. @returns undefined if that takes too long */
-export async function lookAround(all: UnusedParts): Promise<Surveys | undefined> {
+/**
+ * Finds what differs from HEAD, and keeps it if it is to be kept: a command may change it.
+ * @param running commands that are not over yet
+ * @returns undefined if that takes too long
+ */
+export async function lookAround(
+  all: UnusedParts,
+  states: StatesBefore,
+  running: () => readonly OpenCommand[]
+): Promise<Surveys | undefined> {
   const { treeChanges, keepBounds, lookMs, ...parts } = all
   const ms = lookMs()
   if (ms === 0) return undefined
@@ -27,17 +35,23 @@ export async function lookAround(all: UnusedParts): Promise<Surveys | undefined>
     const surveys = await treeChanges.look()
     const bounds = keepBounds()
     const paths = [...(surveys?.values() ?? [])].flatMap(({ files }) => [...files.keys()])
+    await states.findAll(paths, running(), surveys)
     if (bounds !== undefined) await keepUnsaved(paths, parts, bounds)
     return surveys
   }
-  return Promise.race([look(), delay(ms, undefined, { ref: false })])
+  return inTime(look(), ms)
+}
+
+/** Undefined if it takes too long. */
+export async function inTime<Result>(work: Promise<Result>, ms: number): Promise<Result | undefined> {
+  return Promise.race([work, delay(ms, undefined, { ref: false })])
 }
 
 /** What may have changed since the command began, of files that are not in use. */
 export async function findUnused(command: OpenCommand, parts: UnusedParts): Promise<readonly FoundChange[]> {
   const { history, bases, treeChanges } = parts
   const changes = new Map<string, FoundChange>()
-  const clean: { readonly change: FoundChange; readonly tree: WorkTree }[] = []
+  const clean: Clean[] = []
   const toNamed = (path: string): Unused => ({ path, wasThere: !command.absent.has(path) })
   const paths = command.isWhole ? [] : await treeChanges.since(command.begun, command.before)
   for (const { path, wasThere, cleanIn } of [...paths, ...[...command.effect.files].map(toNamed)]) {
@@ -46,7 +60,8 @@ export async function findUnused(command: OpenCommand, parts: UnusedParts): Prom
     if (now === undefined || (now.kind !== 'file' && wasThere !== true)) continue
     const change = { path, now, ...(wasThere !== undefined && { wasThere }) }
     changes.set(path, change)
-    if (cleanIn !== undefined && wasThere === true) clean.push({ change, tree: cleanIn })
+    if (cleanIn !== undefined && wasThere === true)
+      clean.push({ path, tree: cleanIn, mode: now.kind === 'file' ? now.identity.mode : undefined })
   }
   for (const [path, base] of await findCleanBases(clean, bases)) changes.set(path, { ...changes.get(path)!, base })
   return [...changes.values()]

@@ -253,6 +253,8 @@ export function createHistory(bounds: HistoryBounds) {
   return {
     append,
     observe,
+    /** Notes what was at a path of which no version is known, before something was seen there. */
+    begin: (path: string, was: Now): void => void add({ path, now: was }, undefined, undefined, undefined),
     /** From now on these are asked of each change that is seen on the disk. */
     follow(next: Claims): void {
       claims = next

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { connect, type Answer } from '../../fixtures/clients.ts'
-import { createSession } from '../../fixtures/native-session.ts'
+import { createSession, type Session } from '../../fixtures/native-session.ts'
 import { makeCommitted } from '../../fixtures/repository.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { until } from '../../fixtures/until.ts'
@@ -157,3 +157,39 @@ t.test(
     t.strictSame(modes(), [0o111, 0o111, 0], 'and made again')
   }
 )
+
+for (const isOver of [true, false])
+  t.test(
+    `what the next command changes again before the first ${isOver ? 'is logged' : 'has ended'} has a version in between`,
+    async (t) => {
+      const { tree, root } = makeCommitted(t, { 'both.txt': 'one\n', 'gone.txt': 'one\n', 'tool.sh': 'echo\n' })
+      const { url } = await startServer(t, root, { hooks: { look_ms: 10_000 } })
+      const bob = await connect(t, 'rest', url, 'bob')
+      const [anna, carl] = [createSession(toHook(url), root, 'anna', {}), createSession(toHook(url), root, 'carl', {})]
+      const command = './program'
+      const run = (script: string) => execFileSync('sh', ['-ec', script], { cwd: root })
+      const stateOf = (path: string) =>
+        existsSync(tree.path(path)) && [tree.read(path), statSync(tree.path(path)).mode & 0o777]
+      const state = () => ['both.txt', 'gone.txt', 'made.txt', 'tool.sh'].map(stateOf)
+      const end = (session: Session) => session.tool('PostToolUse', 'Bash', { command }, { tool_response: {} })
+      const first = state()
+      await anna.before('Bash', { command })
+      run('echo anna >> both.txt; rm gone.txt; echo anna > made.txt; chmod 755 tool.sh')
+      const between = state()
+      const ended = isOver ? end(anna) : undefined
+      await carl.before('Bash', { command })
+      run('echo carl >> both.txt; echo carl > gone.txt; echo carl >> made.txt; chmod 644 tool.sh')
+      const last = state()
+      await Promise.all([end(carl), ended ?? end(anna)])
+      const carls = { by_agent: 'claude-code/carl', include_uncertain: true }
+      await until(async () => (await bob.call('async_undo', { ...carls, dry_run: true }))['undone'] === 4)
+      const undone = await bob.call('async_undo', carls)
+      t.match(undone, { status: 'ok', undone: 4, conflicts: [] })
+      t.strictSame(state(), between)
+      t.match(await bob.call('async_undo', { of_change_set: undone['change_set'] }), { status: 'ok', conflicts: [] })
+      t.strictSame(state(), last)
+      const all = await bob.call('async_undo', { since: new Date(0).toISOString(), include_uncertain: true })
+      t.match(all, { status: 'ok', conflicts: [] })
+      t.strictSame(state(), first)
+    }
+  )
