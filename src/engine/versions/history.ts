@@ -59,6 +59,8 @@ export interface LogEntry extends Author {
 export interface FileHistory {
   readonly path: string
   readonly versions: readonly Version[]
+  /** Permission bits of the last version, as far as they are known. */
+  readonly mode?: number | undefined
   /** Of the versions before these. */
   readonly forgotten?: Forgotten | undefined
   /** Of all files, when it was written. */
@@ -337,6 +339,7 @@ export function createHistory(bounds: HistoryBounds) {
         yield {
           path,
           versions: files.versions(path),
+          mode: files.peek(path)?.mode,
           forgotten: files.forgotten(path),
           forgottenAt: files.forgottenAt
         }
@@ -346,7 +349,7 @@ export function createHistory(bounds: HistoryBounds) {
       seq = Math.max(seq, least)
     },
     /** Restores what an earlier process knew; what this process has learnt comes after that. */
-    restore({ path, versions, forgotten, forgottenAt }: FileHistory): void {
+    restore({ path, versions, mode, forgotten, forgottenAt }: FileHistory): void {
       if (forgottenAt !== undefined) files.forgetUntil(forgottenAt)
       if (versions.length === 0) return
       const last = versions.reduce((most, version) => Math.max(most, version.seq), 0)
@@ -357,7 +360,10 @@ export function createHistory(bounds: HistoryBounds) {
       const [first, ...others] = tracked.versions
       // The first version seen here is the last one known before, or else the file has changed while no server ran.
       const isSame = first?.isFirstSight === true && first.hash === versions.at(-1)?.hash
-      const own = first === undefined || isSame ? others : [asLater(first), ...others]
+      // What has become of the mode since is not known.
+      const modes = isSame && others.length === 0 ? differentModes(mode, tracked.mode) : undefined
+      const own = first === undefined || (isSame && modes === undefined) ? others : [asLater(first, modes), ...others]
+      tracked.mode ??= mode
       files.replace(tracked, [...earlier, ...own], forgotten)
     }
   }
@@ -378,6 +384,10 @@ function factsOfEnd(tracked: TrackedFile, { renamedTo, over }: MadeStep): Pick<V
 
 function otherModes(before: number | undefined, there: Now): Version['modes'] {
   const since = there.kind === 'file' ? there.identity.mode : undefined
+  return differentModes(before, since)
+}
+
+function differentModes(before: number | undefined, since: number | undefined): Version['modes'] {
   return before === undefined || since === undefined || before === since ? undefined : [before, since]
 }
 

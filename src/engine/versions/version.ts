@@ -100,8 +100,8 @@ export function compact(version: Version): Version {
 }
 
 /** Seen first by a process that did not know yet what was there before: since when it was there is not known. */
-export function asLater(version: Version): Version {
-  return { ...version, isFirstSight: false, changedAt: undefined }
+export function asLater(version: Version, modes?: Version['modes']): Version {
+  return { ...version, isFirstSight: false, changedAt: undefined, ...(modes !== undefined && { modes }) }
 }
 
 // Measured: what a file takes beside its path, and a version beside its names.

@@ -52,7 +52,7 @@ export function createHistoryPart(history: History): PersistedPart {
     const newest = fresh.at(-1)
     if (newest === undefined) return []
     written.set(path, newest.seq)
-    return [{ path, versions: fresh, forgottenAt: history.forgottenAt }]
+    return [{ path, versions: fresh, mode: history.was(path)?.mode, forgottenAt: history.forgottenAt }]
   }
 
   function restoreFile(file: FileHistory): void {
@@ -83,9 +83,11 @@ export function createHistoryPart(history: History): PersistedPart {
       const files = new Map<string, Version[]>()
       /** By path: what an earlier process had forgotten before these versions. */
       const forgotten = new Map<string, Forgotten>()
+      const modes = new Map<string, number | undefined>()
       let forgottenAt: number | undefined
       const collect = (file: FileHistory) => {
         gather(files, file)
+        modes.set(file.path, file.mode)
         if (file.forgotten !== undefined) forgotten.set(file.path, file.forgotten)
         forgottenAt = file.forgottenAt ?? forgottenAt
       }
@@ -100,7 +102,7 @@ export function createHistoryPart(history: History): PersistedPart {
         parts = []
       })
       await inSlices(files, ([path, versions]) =>
-        restoreFile({ path, versions, forgotten: forgotten.get(path), forgottenAt })
+        restoreFile({ path, versions, mode: modes.get(path), forgotten: forgotten.get(path), forgottenAt })
       )
     },
     onChange(next) {
@@ -158,7 +160,9 @@ function gather(files: Map<string, Version[]>, { path, versions }: FileHistory):
 
 function isFileHistory(record: unknown): record is FileHistory {
   if (!isFields(record) || typeof record['path'] !== 'string' || !Array.isArray(record['versions'])) return false
-  if (!['number', 'undefined'].includes(typeof record['forgottenAt']) || !isForgotten(record['forgotten'])) return false
+  const numbers = [record['forgottenAt'], record['mode']]
+  if (!numbers.every((value) => ['number', 'undefined'].includes(typeof value))) return false
+  if (!isForgotten(record['forgotten'])) return false
   return record['versions'].every(isVersion)
 }
 

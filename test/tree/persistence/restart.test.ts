@@ -1,5 +1,5 @@
 // What an agent relies on is there after a restart: versions and who made them, leases, places in queues, what it must be told.
-import { existsSync, readlinkSync, statSync, symlinkSync, unlinkSync } from 'node:fs'
+import { chmodSync, existsSync, readlinkSync, statSync, symlinkSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { connect, connectLegacy } from '../../fixtures/clients.ts'
@@ -238,17 +238,22 @@ t.test('the background server keeps its state unless somebody has said no', asyn
 })
 
 t.test('files changed or removed while no server ran are external changes, and logged', async (t) => {
-  const tree = makeKeptTree(t, { 'a.txt': 'one\n', 'b.txt': 'one\n', 'c.txt': 'one\n' })
+  const tree = makeKeptTree(t, { 'a.txt': 'one\n', 'b.txt': 'one\n', 'c.txt': 'one\n', 'd.sh': 'one\n' })
   const first = await tree.serve()
-  for (const path of ['a.txt', 'b.txt', 'c.txt']) await first.call('async_read', { path })
+  for (const path of ['a.txt', 'b.txt', 'c.txt', 'd.sh']) await first.call('async_read', { path })
   await first.program.stop()
+  const modeOf = (path: string) => statSync(tree.path(path)).mode & 0o777
+  const mode = modeOf('d.sh')
   tree.write('a.txt', 'two\n')
   unlinkSync(tree.path('b.txt'))
-  const { program } = await tree.serve()
+  chmodSync(tree.path('d.sh'), 0o755)
+  const { program, call } = await tree.serve()
   const line = await untilLogged(program.stderr, /changed from outside while no server ran/)
   const { count, paths } = JSON.parse(line) as { count: number; paths: string[] }
-  t.equal(count, 2)
-  t.strictSame(paths.sort(), [tree.path('a.txt'), tree.path('b.txt')])
+  t.equal(count, 3)
+  t.strictSame(paths.sort(), [tree.path('a.txt'), tree.path('b.txt'), tree.path('d.sh')])
+  t.match(await call('async_undo', { by_agent: 'external' }), { status: 'ok', undone: 3 })
+  t.equal(modeOf('d.sh'), mode)
 })
 
 /** Told by the log alone: nothing else says when the look at the files is over. */
