@@ -4,6 +4,7 @@ import type { Root } from '../files/roots.ts'
 import type { OperationError } from '../../errors.ts'
 import { createDurability } from './durability.ts'
 import type { CommitHooks, RenameOutcome } from './hooks.ts'
+import { whileHeldOpen } from './held-open.ts'
 import { createNotes, type OwnFolder } from './notes.ts'
 import { createOneStep } from './one-step.ts'
 import { createSettle } from './settle.ts'
@@ -53,20 +54,24 @@ export function createCommits(files: Pick<FileStore, 'roots' | 'openCanonical'>,
   const { isFull } = durability
   const { settle, judge } = createSettle({ notes, open: files.openCanonical, stages, isFull, maxFileBytes })
 
+  async function commit(steps: readonly Step[], hooks: CommitHooks): Promise<Committed> {
+    const alone = makeAlone(steps, hooks)
+    if (alone === undefined) return { unsure: await makeTogether(steps, hooks) }
+    const { identity, outcome, unsure } = await alone
+    if (outcome !== 'unchanged') hooks.onMade([identity], outcome)
+    return { outcome, unsure }
+  }
+
   return {
     /** Undefined if one host serves the tree. */
     stages,
     /**
-     * Makes all steps of a change, or none.
+     * Makes all steps of a change, or none. Waits for a while if another program holds a file of them open.
+     * @param signal ends that wait
      * @throws StaleFileError if another program has changed a file meanwhile; OperationError. Then nothing was changed.
      */
-    async commit(steps: readonly Step[], hooks: CommitHooks): Promise<Committed> {
-      const alone = makeAlone(steps, hooks)
-      if (alone === undefined) return { unsure: await makeTogether(steps, hooks) }
-      const { identity, outcome, unsure } = await alone
-      if (outcome !== 'unchanged') hooks.onMade([identity], outcome)
-      return { outcome, unsure }
-    },
+    commit: (steps: readonly Step[], hooks: CommitHooks, signal?: AbortSignal): Promise<Committed> =>
+      whileHeldOpen(() => commit(steps, hooks), signal),
     settle,
     judge,
     /** Refuses every further change and removes the temporary files that are still there. */

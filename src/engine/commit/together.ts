@@ -142,10 +142,8 @@ export function createTogether({ writer, durability, stages, notes, onUnfinished
       throw explainWriteError(stage === undefined ? error : stage.explain(error, current), current)
     }
     const after = createAfterChange()
-    if (durability.isFull)
-      await Promise.all(
-        foldersOf(steps).map((folder) => folder.sync().catch((error: unknown) => after.note(notDurable, error)))
-      )
+    const places = steps.map(({ place }) => place)
+    await durability.syncAllNames(places, foldersOf(steps), after)
     await note?.end().catch((error: unknown) => after.note(notDurable, error))
     await Promise.all(steps.map((step) => step.clear()))
     closePlaces()

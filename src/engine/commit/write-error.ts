@@ -1,5 +1,6 @@
 // Why a file could not be changed, in words for the caller.
 import { OperationError } from '../../errors.ts'
+import { explainHeldOpen } from './held-open.ts'
 import { explainWay, isDenial, isSystemError } from '../files/walk-error.ts'
 
 /** For a change that has not been made. */
@@ -27,6 +28,8 @@ export function explainWriteError(
   code: 'WRITE_ERROR' | 'DELETE_ERROR' | 'RENAME_ERROR' = 'WRITE_ERROR'
 ): unknown {
   if (!isSystemError(error)) return error
+  const held = explainHeldOpen(error, path, code)
+  if (held !== undefined) return held
   if (isDenial(error)) {
     const message = `The operating system denies the change (${error.code}): ${path}. Ask the operator: the folder or the file is not writable for the user of the server.`
     return new OperationError('ACCESS_DENIED', message, { path, cause: error })

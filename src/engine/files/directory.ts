@@ -10,7 +10,7 @@ import { toBytes } from '../../support/raw-name.ts'
 const fsyncAsync = promisify(fsync)
 /** Of one folder, by its device and inode. */
 const syncs = createSharedRounds<void>()
-/** Windows cannot flush a directory; its renames are durable with the file's own flush. */
+/** Windows cannot flush a directory (engine/commit/durability.ts). */
 const canSync = process.platform !== 'win32'
 const openDirectoryFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0)
 

@@ -6,7 +6,7 @@ import { createFolderSurvey } from './folder.ts'
 import { createKeptFolders } from './kept-folders.ts'
 import { createListing, type ListOptions, type Page } from './list-directory.ts'
 import { lockKey } from './lock-key.ts'
-import { isOdd, refuseMisspelt, toExistingForm, toUsual } from './odd-spelling.ts'
+import { isOdd, refuseMisspelt, refuseUntaken, toExistingForm, toUsual } from './odd-spelling.ts'
 import { createProtection } from './protection.ts'
 import { readFile, requireRegular, type FileVersion, type KnownBytes } from './read-file.ts'
 import { readPart, type FilePart } from './read-part.ts'
@@ -65,6 +65,7 @@ export function createFileStore(options: FileStoreOptions) {
   /** The same for a file or a folder. A name that is there is taken as it is; one that is not may be another spelling. */
   function reachPlace(path: string, reach: Reach): OpenEntry {
     if (path.includes('\0')) throw new OperationError('INVALID_REQUEST', 'The path has a NUL in it, as no file has.')
+    refuseUntaken(path)
     if (!isOdd(path)) return reachAsSpelt(path, reach)
     const other = isThere(path) ? undefined : (toUsual(path) ?? toExistingForm(path, isThere))
     if (other !== undefined) return reachPlace(other, reach)

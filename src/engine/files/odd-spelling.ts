@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { OperationError } from '../../errors.ts'
 import { beginningOf } from '../../support/cut-text.ts'
+import { findRefusedName } from './system-names.ts'
 import { fromFileUri, isFileUri } from '../../support/file-uri.ts'
 
 const isWindows = process.platform === 'win32'
@@ -132,10 +133,27 @@ export function refuseMisspelt({ path, folder, names, isThere }: NewName): void 
   const rule = rules.find(({ pattern }) => pattern.test(text)) ?? (isMention ? mention : undefined)
   if (rule === undefined) return
   const { fault, meant, advice } = rule
-  const instead = meant?.(path)
+  throw misspelt(path, fault, meant?.(path), advice)
+}
+
+function misspelt(path: string, fault: string, instead?: string, advice?: string): OperationError {
   const next = [...(instead ? [`Pass ${JSON.stringify(instead)}.`] : []), ...(advice === undefined ? [] : [advice])]
   const message = `The path ${fault}: ${JSON.stringify(beginningOf(path, 300))}. There is no file of this name, and no call makes one. ${next.join(' ')}`
-  throw new OperationError('INVALID_REQUEST', message, { path })
+  return new OperationError('INVALID_REQUEST', message, { path })
+}
+
+/**
+ * Refuses names that the system does not take, or takes for another file, whatever is there.
+ * @throws OperationError INVALID_REQUEST
+ */
+export function refuseUntaken(path: string): void {
+  const refused = findRefusedName(toUsual(path) ?? path)
+  if (refused === undefined) return
+  const { fault, meant, advice } = rules.find(({ pattern }) => pattern.test(path)) ?? {
+    fault: refused.fault,
+    advice: 'Choose another name.'
+  }
+  throw misspelt(path, fault, meant?.(path), advice)
 }
 
 /** `@src/a.ts` where `src` is there: chats mention files so. Folders such as `@types` exist, too. */

@@ -1,5 +1,6 @@
 // Commits the steps of a change, and records their versions as the caller's.
 import type { Committed } from '../../engine/commit/commits.ts'
+import type { CommitHooks } from '../../engine/commit/hooks.ts'
 import { versionBefore, type Step } from '../../engine/commit/step.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { unknownIdentity, type FileIdentity } from '../../engine/files/identity.ts'
@@ -31,10 +32,10 @@ export async function commitSteps(
   steps: readonly Step[],
   { operation, command, assertHeld, answer, finalAnswer, sightOf }: CommitOptions
 ): Promise<void> {
-  const { commits, caller, receipt } = context
+  const { commits, caller, receipt, signal } = context
   const author = { ...authorOf(caller, operation), ...(command !== undefined && { command }) }
   const links = steps.map(linksOf)
-  const { outcome, unsure } = await commits.commit(steps, {
+  const hooks: CommitHooks = {
     assertHeld,
     mayCopy: finalAnswer !== undefined,
     announce: receipt && ((intent) => receipt.begin(intent, answer())),
@@ -47,7 +48,8 @@ export async function commitSteps(
       record(context, author, made, sightOf)
     },
     ...author
-  })
+  }
+  const { outcome, unsure } = await commits.commit(steps, hooks, signal)
   if (finalAnswer !== undefined) {
     const final = await finalAnswer(outcome)
     receipt?.made(final)

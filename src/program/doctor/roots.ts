@@ -89,7 +89,8 @@ async function checkOwnFolder(path: string): Promise<Finding[]> {
     const own = process.geteuid?.()
     if (own !== undefined && own !== 0 && stat.uid !== own && stat.uid !== 0)
       return [fail(`${path} belongs to another user (${stat.uid})`, 'remove it, or let that user run the server')]
-    if ((stat.mode & 0o022) !== 0)
+    // Windows has no users in the modes of files.
+    if (own !== undefined && (stat.mode & 0o022) !== 0)
       return [warn(`${path} can be written by other users (${(stat.mode & 0o777).toString(8)})`, `chmod 700 ${path}`)]
     return [ok(path)]
   } catch (error) {

@@ -192,8 +192,10 @@ function refuseForeign(stat: BigIntStats | undefined, kind: 'directory' | 'file'
 function explain(error: unknown, path: string, folder: string): unknown {
   // Others have been explained where they were found.
   if (!(error instanceof Error) || !('code' in error && 'syscall' in error)) return error
-  const owner = isErrno(error, 'EACCES', 'EPERM') ? lstatSync(folder, { throwIfNoEntry: false })?.uid : undefined
-  if (owner !== undefined && owner !== process.geteuid?.()) {
+  const uid = process.geteuid?.()
+  const isOthers = uid !== undefined && isErrno(error, 'EACCES', 'EPERM')
+  const owner = isOthers ? lstatSync(folder, { throwIfNoEntry: false })?.uid : undefined
+  if (owner !== undefined && owner !== uid) {
     const who = owner === 0 ? 'root' : `user ${owner}`
     const message = `${path} cannot be used (${String(error.code)}): ${folder} belongs to ${who}. Remove that folder as ${who}, or run the server as ${who}`
     return new Error(message, { cause: error })

@@ -47,7 +47,7 @@ const refusals: Record<string, { readonly codes: readonly string[]; readonly sou
       fs.fsyncSync = (fd) => (fstatSync(fd).isDirectory() ? fail('${code}', 'fsync') : fsyncSync(fd))`
   },
   'a second name': {
-    codes: ['EPERM', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL'],
+    codes: ['EPERM', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EISDIR'],
     source: (code) => `fs.linkSync = () => fail('${code}', 'link')`
   }
 }

@@ -1,18 +1,22 @@
 // A file that another program holds open, as on Windows: no rename replaces or takes it. A transaction that meets one makes all or none.
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { post, healthOf } from '../../fixtures/processes.ts'
-import { onSystem } from '../../fixtures/preload.ts'
-import { startOneProgram } from '../../fixtures/server.ts'
+import { onSystem, preload } from '../../fixtures/preload.ts'
+import { programPath, startOneProgram } from '../../fixtures/server.ts'
+import { startStdio } from '../../fixtures/stdio.ts'
 import { hashOf, makeTree, type Tree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
 
 /**
  * No rename replaces a file that this process has open, and none touches a file that another program holds: those that `holds` names,
- * a name a line. "after" before a name: once this process has renamed something to it. "kill" before it: the process ends there.
+ * a name a line. "after" before a name: once this process has renamed something to it. "kill" before it: the process ends there. "3"
+ * before it: for the first three attempts. Beside `holds` stands what was refused.
+ * @param refusesOwn false for single updates: elsewhere than on Windows they hold a descriptor of what they replace
  */
-const windows = (holds: string) => `
-  const { openSync, closeSync, renameSync, unlinkSync, lstatSync, fstatSync, readFileSync } = fs
+const windows = (holds: string, { refusesOwn = true } = {}) => `
+  const { openSync, closeSync, renameSync, unlinkSync, lstatSync, fstatSync, readFileSync, writeFileSync } = fs
+  const tried = new Map()
   const open = new Map()
   const placed = new Set()
   fs.openSync = (...args) => {
@@ -27,13 +31,18 @@ const windows = (holds: string) => `
   const check = (path, syscall) => {
     const name = path.split('/').pop()
     if (held().includes('kill ' + name)) process.kill(process.pid, 'SIGKILL')
-    if (held().includes(name) || (placed.has(name) && held().includes('after ' + name))) fail('EBUSY', syscall)
+    const times = Number(held().find((line) => /^[0-9]/.test(line) && line.endsWith(' ' + name))?.split(' ')[0] ?? 0)
+    tried.set(name, (tried.get(name) ?? 0) + 1)
+    const isHeld = held().includes(name) || (placed.has(name) && held().includes('after ' + name))
+    if (!isHeld && tried.get(name) > times) return
+    writeFileSync(${JSON.stringify(`${holds}-refused`)}, name)
+    fail('EBUSY', syscall)
   }
   fs.renameSync = (from, to) => {
     check(to, 'rename')
-    if (held().includes(from.split('/').pop())) fail('EBUSY', 'rename')
+    check(from, 'rename')
     const there = lstatSync(to, { bigint: true, throwIfNoEntry: false })
-    if (there?.isFile() && [...open.values()].includes(there.ino)) fail('EPERM', 'rename')
+    if (${refusesOwn} && there?.isFile() && [...open.values()].includes(there.ino)) fail('EPERM', 'rename')
     renameSync(from, to)
     placed.add(to.split('/').pop())
   }
@@ -48,12 +57,12 @@ const changes = [
 const made = { a: 'A\n', b: 'b\nmore\n' }
 
 function filesOf(tree: Tree): Record<string, string> {
-  const names = tree.all().filter((name) => name !== 'holds' && !name.startsWith('.async-crud-mcp-'))
+  const names = tree.all().filter((name) => !name.startsWith('holds') && !name.startsWith('.async-crud-mcp-'))
   return Object.fromEntries(names.map((name) => [name, tree.read(name)]))
 }
 
-async function start(t: Test, tree: Tree) {
-  return startOneProgram(t, ['--dir', tree.root], {}, onSystem(windows(tree.path('holds'))))
+async function start(t: Test, tree: Tree, options?: Parameters<typeof windows>[1]) {
+  return startOneProgram(t, ['--dir', tree.root], {}, onSystem(windows(tree.path('holds'), options)))
 }
 
 for (const name of ['b', 'c'])
@@ -63,7 +72,12 @@ for (const name of ['b', 'c'])
     writeFileSync(tree.path('holds'), name)
     const named = { changes, agent_id: 'ann', request_id: 'r' }
     const failed = await post(url, 'async_transaction', named)
-    t.match(failed, { status: 'error', details: undefined })
+    t.match(failed, {
+      status: 'error',
+      error_code: 'WRITE_ERROR',
+      message: /another program holds the file open/,
+      details: { held_open: true }
+    })
     t.strictSame(filesOf(tree), files)
     t.notOk(tree.own().some((each) => each.startsWith('change-')))
     rmSync(tree.path('holds'))
@@ -71,6 +85,52 @@ for (const name of ['b', 'c'])
     t.strictSame(filesOf(tree), made)
     process.kill('SIGKILL')
   })
+
+t.test('a change waits until another program lets go of its file', async (t) => {
+  const tree = makeTree(t, { ...files, d: 'd\n' })
+  const { url } = await start(t, tree, { refusesOwn: false })
+  writeFileSync(tree.path('holds'), '3 a\n4 b\n3 c\n3 d')
+  const ok = { status: 'ok' }
+  t.match(await post(url, 'async_update', { path: 'a', expected_hash: hashOf('a\n'), content: 'A\n' }), ok)
+  t.match(await post(url, 'async_rename', { old_path: 'b', new_path: 'e' }), ok)
+  t.match(await post(url, 'async_delete', { path: 'c' }), ok)
+  t.match(
+    await post(url, 'async_transaction', {
+      changes: [
+        { operation: 'delete', path: 'd' },
+        { operation: 'append', path: 'e', content: 'E\n' }
+      ]
+    }),
+    ok
+  )
+  t.strictSame(filesOf(tree), { a: 'A\n', e: 'b\nE\n' })
+})
+
+t.test('a call that is cancelled waits no longer for a file that is held open', async (t) => {
+  const tree = makeTree(t, files)
+  writeFileSync(tree.path('holds'), 'a')
+  const args = [
+    preload(windows(tree.path('holds'), { refusesOwn: false })),
+    programPath,
+    '--transport',
+    'stdio',
+    '--dir',
+    tree.root
+  ]
+  const program = startStdio(t, args, { main: '--import' })
+  program.send({
+    jsonrpc: '2.0',
+    id: 'held',
+    method: 'async_update',
+    params: { path: 'a', expected_hash: hashOf('a\n'), content: 'A\n' }
+  })
+  await until(() => existsSync(tree.path('holds-refused')))
+  program.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'held' } })
+  t.match((await program.answer('held')).error?.data, { error_code: 'CANCELLED' })
+  rmSync(tree.path('holds'))
+  t.strictSame(filesOf(tree), files)
+  t.match(await program.call('async_append', { path: 'a', content: 'A\n' }), { result: { status: 'ok' } })
+})
 
 for (const name of ['b', 'c'])
   t.test(`killed while a file is held open (${name}), the next start makes all or none, and no half`, async (t) => {

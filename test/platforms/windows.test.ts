@@ -1,0 +1,120 @@
+// What only Windows has: names that it does not take, and files that another program holds open.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import t from 'tap'
+import { findRefusedByWindows } from '../../src/engine/files/system-names.ts'
+import { onSystem } from '../fixtures/preload.ts'
+import { post } from '../fixtures/processes.ts'
+import { startOneProgram } from '../fixtures/server.ts'
+import { hashOf, makeTree } from '../fixtures/tree.ts'
+
+const elsewhere = process.platform !== 'win32' && 'it is of Windows: npm run test:wine'
+
+const long = 'x'.repeat(256)
+const refused = [
+  'nul',
+  'NUL.txt',
+  'a/con/b',
+  'com1',
+  'lpt\u00b2.log',
+  'aux .c',
+  'a.',
+  'd./f',
+  'b ',
+  'f:s',
+  'f::$DATA',
+  'C:\\d\\f:s',
+  'x?',
+  'x*',
+  'x<y',
+  'x|y',
+  'x"y',
+  'x\u0007y',
+  long
+]
+const taken = [
+  'null',
+  'console',
+  'com10',
+  'a/.env',
+  '..',
+  './x',
+  '../x',
+  'C:\\d\\f',
+  'C:/d/f',
+  'a b',
+  ' x',
+  'x.tar.gz',
+  long.slice(1)
+]
+
+t.test('names that Windows does not take, or takes for another file, are told apart', async (t) => {
+  for (const path of refused) t.ok(findRefusedByWindows(path), path)
+  for (const path of taken) t.equal(findRefusedByWindows(path), undefined, path)
+})
+
+t.test('no call reads or makes a file of a name that Windows does not take', { skip: elsewhere }, async (t) => {
+  const tree = makeTree(t, { f: 'text\n' })
+  const { url } = await startOneProgram(t, ['--dir', tree.root])
+  const answer = { status: 'error', error_code: 'INVALID_REQUEST', message: /(Pass|Choose another name|Ask for)/ }
+  for (const path of refused) {
+    t.match(await post(url, 'async_write', { path, content: 'x' }), answer, path)
+    t.match(await post(url, 'async_read', { path }), answer, path)
+    t.match(await post(url, 'async_rename', { old_path: 'f', new_path: path }), answer, path)
+    t.match(await post(url, 'lock_try', { filepaths: [path], agent_id: 'ann' }), answer, path)
+  }
+  t.match(await post(url, 'async_append', { path: 'file.ts:12', content: 'x' }), { message: /Pass "file\.ts"/ })
+  t.strictSame(tree.all(), ['f'])
+})
+
+/** Holds a file open for a moment, again and again, and says so each time. */
+const reader = `
+  const fs = require('node:fs')
+  setInterval(() => {
+    const fd = fs.openSync(process.argv[1], 'r')
+    console.log('open')
+    setTimeout(() => fs.closeSync(fd), 20)
+  }, 50)`
+
+t.test('updates of a file that a reader opens again and again are made', { skip: elsewhere }, async (t) => {
+  const tree = makeTree(t, { f: '0\n' })
+  const { url } = await startOneProgram(t, ['--dir', tree.root])
+  const child = spawn(process.execPath, ['-e', reader, tree.path('f')], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill())
+  await once(createInterface({ input: child.stdout }), 'line')
+  let content = '0\n'
+  for (let round = 1; round <= 50; round += 1) {
+    const next = `${round}\n`
+    t.match(
+      await post(url, 'async_update', { path: 'f', expected_hash: hashOf(content), content: next }),
+      { status: 'ok' },
+      next
+    )
+    content = next
+  }
+  t.equal(tree.read('f'), content)
+})
+
+/** Writes down which calls were made. */
+const noted = (log: string) => `
+  const { renameSync, fsync } = fs
+  const note = (text) => fs.appendFileSync(${JSON.stringify(log)}, text + '\\n')
+  fs.renameSync = (from, to) => (renameSync(from, to), note('named'))
+  fs.fsync = (fd, done) => fsync(fd, (error) => (note('synced'), done(error)))`
+
+t.test('a file is synced once more when it has its name, since no folder is', { skip: elsewhere }, async (t) => {
+  const tree = makeTree(t, { f: 'one\n', g: 'one\n', h: 'one\n' })
+  const log = makeTree(t).path('log')
+  const { url } = await startOneProgram(t, ['--dir', tree.root], {}, onSystem(noted(log)))
+  const count = () => readFileSync(log, 'utf8').split('named').at(-1)?.split('synced').length ?? 0
+  const update = { path: 'f', expected_hash: hashOf('one\n'), content: 'two\n' }
+  t.match(await post(url, 'async_update', update), { status: 'ok' })
+  t.ok(count() > 1)
+  t.match(await post(url, 'async_rename', { old_path: 'f', new_path: 'e' }), { status: 'ok' })
+  t.ok(count() > 1)
+  const changes = ['g', 'h'].map((path) => ({ operation: 'append', path, content: 'two\n' }))
+  t.match(await post(url, 'async_transaction', { changes }), { status: 'ok' })
+  t.ok(count() > 2, 'each file of a transaction')
+})
