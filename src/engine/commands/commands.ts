@@ -295,10 +295,9 @@ export function createCommands(parts: CommandParts) {
     },
     /** A look has found no change. */
     untouch: suspects.forget,
-    /** The agents whose commands may have written to a file since its last version in the log. */
-    writersOf(path: string): readonly string[] {
-      const noticed = suspects.noticed(path)
-      return (noticed && decide(path, noticed)?.commands.map(({ agentId }) => agentId)) ?? []
+    /** The agents whose commands may have made what is at a path since its last version in the log. */
+    writersOf(path: string, there: Now): readonly string[] {
+      return decide(path, suspects.all(path, there))?.commands.map(({ agentId }) => agentId) ?? []
     },
     /** Those that are open. */
     get open(): readonly OpenCommand[] {

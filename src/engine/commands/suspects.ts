@@ -96,7 +96,6 @@ export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick
         sawEnd: known?.sawEnd === true || stat === undefined
       })
     },
-    noticed: (path: string): Suspects | undefined => touched.get(path),
     remember: (path: string, suspects: Suspects): void => void touched.set(path, suspects),
     forget: (path: string): void => void touched.delete(path),
     /** Files of which the suspects are such. */

@@ -43,11 +43,13 @@ export async function recordMade(
   if (made === 'unreadable') return
   const isChanged = before === undefined || (made?.hash ?? null) !== before.hash
   const last = history.last(path)
-  const note = (operation: string, now: Now) =>
-    before === undefined ? history.observe(path, now) : history.append(authorOf(operation), [{ path, now }])
+  const note = (operation: string, now: Now, isExact = false) =>
+    before === undefined
+      ? history.observe(path, now)
+      : history.append(authorOf(operation, now, isExact), [{ path, now }])
   /** What the tool did not announce, a command that was open may have made. */
-  function authorOf(operation: string): Author {
-    const others = operation === probableEdit ? context.commands.writersOf(path) : []
+  function authorOf(operation: string, now: Now, isExact: boolean): Author {
+    const others = isExact ? [] : context.commands.writersOf(path, now)
     const agents = [...new Set([agentId, ...others])]
     return { agentId, operation, ...(agents.length > 1 && { agents }) }
   }
@@ -64,7 +66,7 @@ export async function recordMade(
     // Of a file that it has not seen the agent knows what it writes.
     if (typeof before?.hash === 'string' && reads.seen(agentId, path) === undefined && harness.reportsReads)
       reads.recordParts(agentId, { ...named, hash: before.hash }, [])
-    note(operation, { kind: 'file', ...made })
+    note(operation, { kind: 'file', ...made }, traced.isExact)
   }
   if (traced.isSent === true) return reads.recordSent(agentId, named)
   if (traced.spans !== undefined) reads.recordParts(agentId, named, traced.spans)
@@ -77,6 +79,8 @@ export async function recordMade(
 interface Traced {
   /** The version of which the tools have made what is there, and nothing else has; undefined if there is none. */
   readonly from: string | undefined
+  /** What is there is what the tools announced, to the letter. */
+  readonly isExact?: boolean
   /** The agent has sent all of it. */
   readonly isSent?: boolean
   /** What the agent has seen of what is there, if it has not made all that is new. */
@@ -95,11 +99,14 @@ async function traceFile(
   const text = decodeIfText(made.bytes, context.config.crud.default_encoding, path)
   if (text === undefined) return { from: undefined }
   const sent = edits.at(-1)?.content
-  if (sent !== undefined && traceMade('', text, edits.slice(-1)).isOwn) return { from: undefined, isSent: true }
+  if (sent !== undefined && traceMade('', text, edits.slice(-1)).isOwn)
+    return { from: undefined, isSent: true, isExact: true }
   const known = context.reads.seen(agentId, path)?.seen.map(({ hash }) => hash) ?? []
   for (const hash of new Set([last, ...(isLate ? known.toReversed() : [])])) {
     const base = hash === undefined || hash === made.hash ? undefined : await textOf(context, hash, path)
-    if (hash !== undefined && base !== undefined && traceMade(base, text, edits).isOwn) return { from: hash }
+    if (hash === undefined || base === undefined) continue
+    const { isOwn, isExact } = traceMade(base, text, edits)
+    if (isOwn) return { from: hash, isExact }
   }
   const base = last === undefined || last === made.hash ? undefined : await textOf(context, last, path)
   if (last === undefined || base === undefined) return { from: undefined }

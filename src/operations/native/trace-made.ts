@@ -10,6 +10,8 @@ export type Announced = Pick<TargetFile, 'patches' | 'content'>
 export interface Trace {
   /** True if the tools have made all that differs: as announced, with the liberties that they take, or within the announced lines. */
   readonly isOwn: boolean
+  /** True if nothing differs from what was announced. */
+  readonly isExact: boolean
   /** What an agent has seen of the text after them, by what it had seen before. */
   readonly carry: (before: Spans) => Spans
 }
@@ -28,6 +30,7 @@ export function traceMade(before: string, made: string, edits: readonly Announce
   const isOthers = ({ baseStart, baseEnd }: Hunk) => !isAnnouncedAt(draft, baseStart, baseEnd)
   return {
     isOwn: !toMade.some(isOthers),
+    isExact: toMade.length === 0,
     carry(spans) {
       const ofDraft = isSent ? [spanOf({ start: 1, end: lines.length })] : carrySpans(spans, toDraft, () => 'written')
       return carrySpans(ofDraft, toMade, (hunk) => (isOthers(hunk) ? 'unseen' : 'written'))

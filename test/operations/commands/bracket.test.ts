@@ -145,6 +145,28 @@ t.test('two commands at once: the one that could not have written it is not name
   t.match(await history('a.txt'), [{ agent_id: 'claude-code/carl', attribution: 'certain' }, {}, {}])
 })
 
+t.test('a line that a command has put beside a native edit is not certainly the editor’s', async (t) => {
+  const { tree, session, history } = await startHooks(t, { watcher: { enabled: false } })
+  const [anna, carl] = [session('anna'), session('carl')]
+  const path = tree.path('a.txt')
+  await anna.read(path, content)
+  const command = 'python3 one.py'
+  for (const isOpen of [true, false]) {
+    const now = tree.read('a.txt')
+    const last = now.trimEnd().split('\n').at(-1)!
+    const input = edit(path, last, `${last} of anna`)
+    await anna.before('Edit', input)
+    await carl.before('Bash', { command })
+    tree.write('a.txt', now.replace(last, `${last} of anna`))
+    if (!isOpen) await carl.tool('PostToolUse', 'Bash', { command }, { tool_response: {} })
+    tree.write('a.txt', `${tree.read('a.txt')}carl, ${isOpen}\n`)
+    await anna.after('Edit', input)
+    const agents = ['claude-code/anna', 'claude-code/carl']
+    t.match((await history('a.txt'))[0], { operation: 'native_edit', attribution: 'one_of', agents })
+    if (isOpen) await carl.tool('PostToolUse', 'Bash', { command }, { tool_response: {} })
+  }
+})
+
 t.test('an operation between stays its agent’s', async (t) => {
   const { tree, bob, session, history } = await startHooks(t)
   const anna = session('anna')
