@@ -1,6 +1,16 @@
-// What a command on a layer has written, taken over: 1,000 changed files, beside copying and syncing them.
+// What a command on a layer has written, taken over: 1,000 changed files, beside copying and syncing them, over the files or in their place.
 import { execFileSync } from 'node:child_process'
-import { closeSync, copyFileSync, fsyncSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  fsyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -33,12 +43,19 @@ async function measure(owner: Owner): Promise<void> {
   owner.teardown(() => rmSync(beside, { recursive: true, force: true }))
   const target = join(beside, 'target')
   writeAll(target, 0)
-  const times = { each: [] as number[], together: [] as number[], end: [] as number[], apply: [] as number[] }
+  const times = {
+    each: [] as number[],
+    together: [] as number[],
+    replaced: [] as number[],
+    end: [] as number[],
+    apply: [] as number[]
+  }
   for (let round = 1; round <= rounds; round += 1) {
     const source = join(beside, String(round))
     writeAll(source, round)
     times.each.push(await timed(() => copyAndSync(source, target)))
     times.together.push(await timed(() => copyThenSync(source, target)))
+    times.replaced.push(await timed(() => replaceThenSync(source, target)))
     // As the overlay of the command would: the rest of a run does not depend on how many files it has changed.
     const { layer, folder } = await call(url, 'layer_begin', { command: 'bench', pid: process.pid, agent_id: 'ann' })
     writeAll(join(String(folder), '0', 'upper'), round)
@@ -52,6 +69,11 @@ async function measure(owner: Owner): Promise<void> {
     [
       ['copied, each synced', figure(median(times.each)), figure(medianRatio(both, times.each))],
       ['copied, all synced at once', figure(median(times.together)), figure(medianRatio(both, times.together))],
+      [
+        'copied beside, all synced at once, renamed',
+        figure(median(times.replaced)),
+        figure(medianRatio(both, times.replaced))
+      ],
       ['layer_end', figure(median(times.end)), '-'],
       ['layer_apply', figure(median(times.apply)), '-']
     ]
@@ -78,7 +100,20 @@ function copyAndSync(source: string, target: string): void {
 /** As fast as it can be done: all are copied, then all are synced at once. */
 async function copyThenSync(source: string, target: string): Promise<void> {
   for (const name of names) copyFileSync(join(source, name), join(target, name))
-  await Promise.all(names.map((name) => syncLater(join(target, name))))
+  await syncAll(target, names)
+}
+
+/** As fast as it can be done if no file may ever be there in part: what each of them gets is a new file. */
+async function replaceThenSync(source: string, target: string): Promise<void> {
+  const temporary = (name: string) => `${name}.new`
+  for (const name of names) copyFileSync(join(source, name), join(target, temporary(name)))
+  await syncAll(target, names.map(temporary))
+  for (const name of names) renameSync(join(target, temporary(name)), join(target, name))
+  for (const folder of foldersOf(target)) sync(folder)
+}
+
+async function syncAll(target: string, all: readonly string[]): Promise<void> {
+  await Promise.all(all.map((name) => syncLater(join(target, name))))
   for (const folder of foldersOf(target)) sync(folder)
 }
 

@@ -1,7 +1,10 @@
-// What it costs to keep the files that differ from HEAD, beside `git status` on the same tree; and to judge a command that is harmless.
+// What it costs to keep the files that differ from HEAD, beside `git status` on the same tree; to look at all files in use; and to judge a
+// command that is harmless.
 import { execFileSync } from 'node:child_process'
 import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
 import { keepUnsaved } from '../../src/engine/commands/keep-unsaved.ts'
+import { lookAgain } from '../../src/engine/watcher/look-again.ts'
 import { parseCommand } from '../../src/operations/commands/command-line.ts'
 import { plansOf } from '../../src/operations/discards/plans.ts'
 import { listUnsaved } from '../../src/support/project/unsaved.ts'
@@ -14,6 +17,7 @@ import { figure, printTable, whole } from '../table.ts'
 
 const rounds = 9
 const changed = 100
+const used = 10_000
 const perFolder = 100
 const bounds = { maxFiles: 5000, maxBytes: 67_108_864, maxFileBytes: 10_485_760 }
 const harmless = 'cd packages/a && npm run build 2>&1 | tail -20 && git status --short && git diff HEAD -- src/*.ts'
@@ -26,6 +30,12 @@ export async function unsaved({ files }: Options): Promise<void> {
     `keeping ${changed} files that differ from HEAD, milliseconds`,
     ['files', 'git status', 'first time', 'again', 'first, of git status', 'again, of git status'],
     rows
+  )
+  const inUse = await measureInUse()
+  printTable(
+    `looking at all ${whole(used)} files in use, before the first command, milliseconds`,
+    ['changed', 'took'],
+    inUse
   )
   const judge = () => plansOf(parseCommand(harmless, '/tree')!)
   for (let at = 0; at < lines; at += 1) judge()
@@ -68,6 +78,34 @@ function measure(count: number): Promise<string[]> {
     }
     const [bare, later] = [percentile(status, 50), percentile(again, 50)]
     return [whole(count), figure(bare), figure(first), figure(later), figure(first / bare), figure(later / bare)]
+  })
+}
+
+/** What the first command waits for: all files in use are looked at once. */
+function measureInUse(): Promise<string[][]> {
+  return withOwner(async (owner) => {
+    const tree = makeTree(owner)
+    const root = realpathSync(tree.root)
+    const names = Array.from({ length: used }, (_, at) => `d${Math.floor(at / perFolder)}/f${at}.txt`)
+    for (const name of names) tree.write(name, `${name}\n`)
+    const { app } = await startServer(owner, root, { hooks: { git: 'off' }, watcher: { enabled: false } })
+    const { locks, files, bases, history, settings } = app
+    const parts = { locks, files, bases, history }
+    const paths = names.map((name) => join(root, name))
+    await keepUnsaved(paths, parts, { ...bounds, maxFiles: used })
+    const look = () => lookAgain(parts, settings.current.watcher.bulk_files, new AbortController().signal)
+    await look()
+    const none: number[] = []
+    const some: number[] = []
+    for (let round = 0; round < rounds; round += 1) {
+      none.push(await timed(look))
+      for (const name of names.slice(0, changed)) tree.write(name, `${name} ${round}\n`)
+      some.push(await timed(look))
+    }
+    return [
+      ['0', figure(percentile(none, 50))],
+      [whole(changed), figure(percentile(some, 50))]
+    ]
   })
 }
 
