@@ -94,6 +94,8 @@ export function createCommands(parts: CommandParts) {
     const verdict = one && decide(path, one.suspects)
     if (one === undefined || verdict === undefined || isSameState(one.now, there)) return []
     const endedAt = Math.max(...verdict.commands.map((command) => command.ended?.at ?? Infinity))
+    // A command that is still open is about to write what it has emptied.
+    if (endedAt === Infinity && isEmpty(one.now)) return []
     const since = decide(path, suspects.byTime(path, there, endedAt))
     if (since === undefined || since.commands.every((command) => verdict.commands.includes(command))) return []
     forget(path)
@@ -322,6 +324,8 @@ interface Found {
 function isStill(path: string, now: Now): boolean {
   return now.kind === 'file' ? isStillThere(path, now) : orUndefined(() => lstatSync(path)) === undefined
 }
+
+const isEmpty = (now: Now) => now.kind === 'file' && now.identity.size === 0n
 
 function isSameState(one: Now, other: Now): boolean {
   if (one.kind !== 'file' || other.kind !== 'file') return one.kind === other.kind

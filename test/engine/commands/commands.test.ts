@@ -122,6 +122,25 @@ t.test('a file that is emptied while it has its old times is what a command pass
   ])
 })
 
+t.test(
+  'a file that a command has emptied is no version when another command begins before it is written',
+  async (t) => {
+    const { path, history, commands, begin, look } = start(t)
+    writeFileSync(path, 'one\n')
+    await look()
+    const carl = await begin('carl')
+    truncateSync(path)
+    await look()
+    const dora = await begin('dora')
+    writeFileSync(path, 'one\ntwo\n')
+    await look()
+    await commands.end(carl)
+    await commands.end(dora)
+    t.match(history.versions(path), [{ agentId: 'external' }, { agentId: 'carl', agents: ['carl', 'dora'] }])
+    t.equal(history.versions(path).length, 2)
+  }
+)
+
 t.test('a file system whose clock is far behind changes no author', async (t) => {
   const { path, history, commands, begin, look } = start(t, { behindMs: 300 })
   writeFileSync(path, 'one\n')
