@@ -61,7 +61,7 @@ function isThere(command) {
 
 function run(command, ...args) {
   try {
-    execFileSync(command, args, { stdio: 'ignore' })
+    execFileSync(command, args, { stdio: 'ignore', timeout: 120_000 })
     return true
   } catch {
     return false

@@ -1,4 +1,6 @@
 // async_rename (PRD 3.9): both names are locked, in canonical order.
+import { basename } from 'node:path'
+import { OperationError } from '../errors.ts'
 import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
 import type { RenameInput, RenameOutput } from '../../schemas/rename.ts'
@@ -63,6 +65,7 @@ export function planRename(
       const source = plan.enter(from, old_path, 'rename', index)
       if (source.renamedTo !== undefined) throw clash(old_path, source.indices, 'both rename it.')
       const isSame = from.path === to.path || isOneFile(from, to)
+      if (from.path === to.path && basename(to.path) !== to.name) throw onlyOtherLetters(old_path, new_path)
       // Even if it is refused: another change that is for its name is not in its way.
       if (!isSame) source.isMoved = true
       const { version, content } = await readEntry(context, from, old_path, expected_hash !== null)
@@ -88,6 +91,12 @@ export function planRename(
 /** Two names of one file: both stay. */
 function isOneFile({ stat: one }: OpenEntry, { stat: other }: OpenEntry): boolean {
   return one !== undefined && isSameFile(one, other) && one.nlink > 1n
+}
+
+/** The file system takes both for one name. */
+function onlyOtherLetters(path: string, newPath: string): OperationError {
+  const message = `${path} and ${newPath} are one name to this file system: only the letters differ. Nothing was changed. Rename the file to a third name first, then to ${newPath}.`
+  return new OperationError('INVALID_REQUEST', message, { path: newPath })
 }
 
 /** A relative link leads elsewhere from another folder. */

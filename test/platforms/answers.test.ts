@@ -69,10 +69,8 @@ const calls: readonly Call[] = [
   call('async_diff', { path: 'plain.txt', from_hash: hashOf(one) }),
   call('async_rename', { old_path: 'deep/er/file.ts', new_path: 'deep/file.ts', ...bob }),
   call('async_rename', { old_path: 'deep/file.ts', new_path: 'plain.txt', ...bob }),
-  call('async_search', { query: '2nd', path: '.' }),
   call('async_history', { path: 'plain.txt' }),
   call('async_history', {}),
-  call('async_changes', ann),
   call('async_transaction', {
     changes: [
       { operation: 'append', path: 'plain.txt', content: 'fourth\n' },
@@ -86,7 +84,7 @@ const calls: readonly Call[] = [
   call('async_undo', { by_agent: 'ann', change_set: 'joint', dry_run: true, ...ann }),
   call('async_undo', { by_agent: 'ann', change_set: 'joint', ...ann }),
   call('async_blame', { path: 'plain.txt' }),
-  call('async_batch_read', { paths: ['plain.txt', 'crlf.txt', 'none.txt'] }),
+  call('async_batch_read', { files: ['plain.txt', 'crlf.txt', 'none.txt'].map((path) => ({ path })) }),
   call('async_batch_write', {
     files: [
       { path: 'b/1', content: '1\n' },
@@ -98,11 +96,11 @@ const calls: readonly Call[] = [
   call('async_update', (answers) => ({ path: 'b/2', expected_hash: last(answers), content: 'two\n', ...ann })),
   call('async_restore', { path: 'b/2', hash: hashOf('2\n'), expected_hash: hashOf('two\n'), ...ann }),
   call('lock_try', { filepaths: ['plain.txt', 'made/none.txt'], ...ann }),
-  call('lock_status', { filepaths: ['plain.txt', 'b/2'] }),
+  call('lock_status', { filepaths: ['plain.txt', 'b/2'], ...bob }),
   call('lock_try', { filepaths: ['plain.txt'], ...bob }),
   call('lock_release_all', ann),
   call('async_status', { path: 'plain.txt' }),
-  call('edit_file', { name: 'plain.txt', line: 1, operation: 'replace', content: 'ONE' }),
+  call('edit_file', { name: 'plain.txt', append: 'last\n' }),
   call('read_file', { name: 'plain.txt' })
 ]
 

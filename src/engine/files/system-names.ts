@@ -8,6 +8,8 @@ export interface RefusedName {
 
 /** With anything behind a dot, too. Node makes files of such names, which few programs can open or delete. */
 const device = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[\d\u00b9\u00b2\u00b3]) *(?:\.|$)/i
+// oxlint-disable-next-line eslint/no-control-regex -- these are what is looked for
+const neverTaken = /[<>"|?*\0-\x1f]/
 /** In UTF-16 units. */
 const longestName = 255
 
@@ -17,9 +19,8 @@ const rules: readonly { readonly isRefused: (name: string) => boolean; readonly 
     isRefused: (name) => name.includes(':'),
     fault: 'has a colon in a name, by which Windows means a stream of a file'
   },
-  // oxlint-disable-next-line eslint/no-control-regex -- these are what is looked for
   {
-    isRefused: (name) => /[<>"|?*\0-\x1f]/.test(name),
+    isRefused: (name) => neverTaken.test(name),
     fault: 'has a character in a name that Windows takes in none: < > " | ? * or a control character'
   },
   {

@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path'
 import { isErrno, OperationError } from '../../errors.ts'
 import type { Directory } from './directory.ts'
 import type { KeptFolders } from './kept-folders.ts'
+import { nameOnDisk } from './name-on-disk.ts'
 import { namesOf, type Location, type Root, type Roots } from './roots.ts'
 import { explainWalkError } from './walk-error.ts'
 
@@ -201,6 +202,7 @@ class Walk {
 
   #place(missing: readonly string[], name: string, stat: BigIntStats | undefined): OpenEntry {
     const directory = this.#here.share()
+    const path = missing.length === 0 ? directory.pathOf(name) : join(directory.path, ...missing, name)
     return {
       root: this.#root,
       directory,
@@ -208,7 +210,7 @@ class Walk {
       missing,
       isFolder: this.#isFolder,
       stat,
-      path: missing.length === 0 ? directory.pathOf(name) : join(directory.path, ...missing, name),
+      path: nameOnDisk(path, stat === undefined || stat.isSymbolicLink() ? directory.path : path),
       close: closeOnce(directory)
     }
   }
@@ -225,7 +227,7 @@ class Walk {
       missing: [],
       isFolder: this.#isFolder,
       stat,
-      path: here.path,
+      path: nameOnDisk(here.path, here.path),
       close: closeOnce(directory)
     }
   }
