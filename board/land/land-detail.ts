@@ -68,7 +68,7 @@ export function LandDetail({ name, share, onLanded }: Props): VNode {
           </label>`
       )}
     ${(rests.length > 0 || terms.include_overwritten) && box('include_overwritten', 'Land lines that others have replaced since, as if they had not.')}
-    ${((plan?.uncertain.length ?? 0) > 0 || terms.include_uncertain) && box('include_uncertain', 'Take changes, too, that may be of another.')}
+    ${((plan?.uncertain.length ?? 0) + (plan?.forgotten.length ?? 0) > 0 || terms.include_uncertain) && box('include_uncertain', 'Take changes, too, that may be of another.')}
     <label class="message"
       >Message
       <textarea
@@ -97,23 +97,37 @@ function describe(plan: Landing | undefined, said: string): string {
   return `${counted(plan.paths.length, 'file')}, as they would be committed. The working tree stays as it is.${more}`
 }
 
-function InTheWay({ plan: { dependent, uncertain, left_out } }: { plan: Landing }): VNode {
-  return html`${dependent.length > 0 && html`<h3>Rests on others (${dependent.length})</h3>`}
+function InTheWay({ plan: { dependent, uncertain, forgotten, left_out } }: { plan: Landing }): VNode {
+  const onOthers = dependent.map((one) => ({ ...one, agents: [one.agent_id] }))
+  return html`<${Places} title="Rests on others" places=${onOthers} />
+    <${Places} title="Not taken, since it is forgotten who made them" places=${forgotten} />
+    ${uncertain.length > 0 && html`<p class="dim wrap">Not taken, since another may have made them: changes of ${uncertain.join(', ')}</p>`}
+    ${left_out.length > 0 && html`<p class="dim wrap">Not taken, since a filter of Git makes them: ${left_out.join(', ')}</p>`}`
+}
+
+interface PlacesProps {
+  readonly title: string
+  readonly places: Landing['forgotten']
+}
+
+const maxPlaces = 50
+
+function Places({ title, places }: PlacesProps): VNode | null {
+  if (places.length === 0) return null
+  return html`<h3>${title} (${places.length})</h3>
     <ul class="plain">
-      ${dependent.slice(0, 50).map(
-        ({ path, start_line, end_line, agent_id }, index) =>
+      ${places.slice(0, maxPlaces).map(
+        ({ path, start_line, end_line, agents }, index) =>
           html`<li key=${index}>
             <${Path} path=${path} />
             <span class="dim"
               >${start_line === undefined ? 'the whole file' : start_line === end_line ? `line ${start_line}` : `lines ${start_line}-${end_line}`}</span
             >
-            <${Name} name=${agent_id} />
+            ${agents.map((agent) => html`<${Name} key=${agent} name=${agent} />`)}
           </li>`
       )}
     </ul>
-    ${dependent.length > 50 && html`<p class="hint">and ${dependent.length - 50} more</p>`}
-    ${uncertain.length > 0 && html`<p class="dim wrap">Not taken, since another may have made them: changes of ${uncertain.join(', ')}</p>`}
-    ${left_out.length > 0 && html`<p class="dim wrap">Not taken, since a filter of Git makes them: ${left_out.join(', ')}</p>`}`
+    ${places.length > maxPlaces && html`<p class="hint">and ${places.length - maxPlaces} more</p>`}`
 }
 
 function LandedFile({ path, diff }: NonNullable<Landing['diffs']>[number]): VNode {

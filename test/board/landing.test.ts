@@ -1,6 +1,7 @@
 // Landing from the board: what each agent would commit, on whom that rests, and the commit itself.
 import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import type { PartialConfig } from '../../src/config/config.ts'
 import { noBrowser as skip, openPage, startBrowser } from '../fixtures/browser.ts'
 import { connect, type TestClient } from '../fixtures/clients.ts'
 import { isFull } from '../fixtures/length.ts'
@@ -15,11 +16,11 @@ const path = 'packages/storefront/src/widgets/button.tsx'
 const text = 'one\ntwo\nthree\nfour\nfive\nsix\n'
 
 /** Ann has changed a line and made a file; Bob has changed another line, and one of Ann's. */
-async function playWork(t: Test) {
+async function playWork(t: Test, overrides: PartialConfig = {}) {
   const { tree, git } = makeCommitted(t, { [path]: text })
   git('config', 'user.name', 'Name')
   git('config', 'user.email', 'name@example.org')
-  const server = await startServer(t, tree.root)
+  const server = await startServer(t, tree.root, overrides)
   const [ann, bob] = [await connect(t, 'rest', server.url, 'ann'), await connect(t, 'rest', server.url, 'bob')]
   await edit(ann, 'two', 'by ann')
   await ann.call('async_write', { path: 'docs/new.md', content: '# New\n' })
@@ -73,6 +74,23 @@ t.test('what rests on others is named, and can be taken along', { skip: forFull 
   await detail.getByRole('button', { name: 'Land 2 files' }).click()
   await until(() => git('status', '--short') === '')
   t.match(git('log', '-1', '--format=%B'), /Agent: bob\nAgent: ann/)
+})
+
+t.test('lines whose makers are forgotten are named, and can be taken', { skip: forFull }, async (t) => {
+  const { git, bob, url } = await playWork(t, { crud: { max_file_versions: 1 } })
+  for (let round = 1; round <= 12; round += 1) await edit(bob, 'six', `by bob ${round}\nsix`)
+  const page = await openPage(t, browser)
+  await page.goto(`${url}/board#land`)
+  await rowOf(page, 'ann').click()
+  const detail = page.getByRole('region', { name: 'Details' })
+  const title = detail.getByText('Not taken, since it is forgotten who made them')
+  await title.waitFor()
+  t.match(await detail.locator('.plain li').first().textContent(), /button\.tsx.*line 2.*ann.*bob/)
+  await detail.getByRole('button', { name: 'Land 1 file' }).waitFor()
+  await detail.getByLabel('Take changes, too, that may be of another.').check()
+  await title.waitFor({ state: 'detached' })
+  await detail.getByRole('button', { name: 'Land 2 files' }).click()
+  await until(() => git('show', `HEAD:${path}`).includes('by ann'))
 })
 
 t.test('a folder that is no repository is said to be none', { skip: forFull }, async (t) => {
