@@ -85,6 +85,10 @@ function toStamps(
 }
 
 export function stampsOf({ at, stamps }: Moment, dev: bigint): Stamps {
+  return stamps.get(dev) ?? aroundMs(at)
+}
+
+function aroundMs(at: number): Stamps {
   const atNs = BigInt(Math.trunc(at)) * msNs
-  return stamps.get(dev) ?? { from: atNs - behindNs, until: atNs + msNs }
+  return { from: atNs - behindNs, until: atNs + msNs }
 }

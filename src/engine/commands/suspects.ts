@@ -10,6 +10,7 @@ import { stampsOf } from './file-clock.ts'
 import { graceMs, isOpen, type OpenCommand } from './open-command.ts'
 
 const maxTouched = 100_000
+const graceNs = BigInt(graceMs) * 1_000_000n
 
 type Stamp = Pick<FileIdentity, 'dev' | 'ctimeNs'>
 
@@ -54,17 +55,23 @@ export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick
   }
 
   function suspectsAt(path: string, { dev, ctimeNs }: Stamp): Suspects {
-    const begun = [...commands].filter((one) => ctimeNs >= stampsOf(one.begun, dev).from)
-    const isLate = ({ ended }: OpenCommand) => ended !== undefined && ctimeNs >= stampsOf(ended, dev).until
-    const running = begun.filter((one) => !isLate(one))
-    const late = begun.filter((one) => isLate(one) && toMs(ctimeNs) - one.ended!.at <= graceMs)
-    const all = new Set([
-      ...running,
-      ...(running.length === 0 ? late : late.filter(({ effect }) => effect.leavesProcess))
-    ])
-    // A file that a command names was looked at just before it began.
-    const hasOthers = running.every((one) => ctimeNs < stampsOf(one.begun, dev).until && !one.effect.files.has(path))
-    return { commands: all, hasOthers }
+    const running: OpenCommand[] = []
+    const late: OpenCommand[] = []
+    let hasOthers = true
+    for (const one of commands) {
+      const begun = stampsOf(one.begun, dev)
+      if (ctimeNs < begun.from) continue
+      const end = one.ended && stampsOf(one.ended, dev).until
+      if (end !== undefined && ctimeNs >= end) {
+        if (ctimeNs - end <= graceNs) late.push(one)
+        continue
+      }
+      running.push(one)
+      // A file that a command names was looked at just before it began.
+      if (ctimeNs >= begun.until || one.effect.files.has(path)) hasOthers = false
+    }
+    const leaving = running.length === 0 ? late : late.filter(({ effect }) => effect.leavesProcess)
+    return { commands: new Set([...running, ...leaving]), hasOthers }
   }
 
   return {
@@ -104,5 +111,3 @@ export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick
     }
   }
 }
-
-const toMs = (ns: bigint) => Number(ns / 1_000_000n)
