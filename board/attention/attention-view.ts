@@ -11,7 +11,7 @@ import type { State, Store } from '../store.ts'
 import { clockTime, exactTime, span } from '../time.ts'
 import type { OnUndo } from '../undo/choice.ts'
 import { go } from '../use-address.ts'
-import { findConcerns, type Concern, type Part } from './concerns.ts'
+import { findConcerns, type Concern, type Known, type Part } from './concerns.ts'
 
 /** A longer list is no help: the worst come first. */
 const maxShown = 20
@@ -24,7 +24,7 @@ export function AttentionView(props: { state: State; store: Store; onUndo: OnUnd
   const now = useNow()
   const [breaking, setBreaking] = useState<Lease>()
   const short = shortenerOf(state.roots)
-  const all = findConcerns({ ...state, files: state.locks?.files ?? [], now, short })
+  const all = findConcerns({ ...state, ...filesOf(state), now, short })
   const concerns = all.slice(0, maxShown)
   return html`<${News} concerns=${concerns} short=${short} /> ${
       concerns.length > 0 &&
@@ -37,6 +37,12 @@ export function AttentionView(props: { state: State; store: Store; onUndo: OnUnd
       </section>`
     }
     ${breaking !== undefined && html`<${Break} lease=${breaking} short=${short} store=${store} onEnd=${() => setBreaking(undefined)} />`}`
+}
+
+function filesOf({ locks }: State): Pick<Known, 'files' | 'filesAt'> {
+  return locks === undefined
+    ? { files: [], filesAt: -Infinity }
+    : { files: locks.files, filesAt: Date.parse(locks.timestamp) }
 }
 
 interface RowProps {

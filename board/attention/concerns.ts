@@ -26,6 +26,8 @@ export interface Concern {
 
 export interface Known {
   readonly files: readonly LockedFile[]
+  /** When that was so, by the server's clock. */
+  readonly filesAt: number
   readonly activity: Activity | undefined
   readonly degraded: readonly Degraded[]
   readonly now: number
@@ -162,7 +164,7 @@ function rivals({ activity, now, short }: Known): Concern[] {
 
 /** As long as another waits for what the refused one holds: it has to let go. */
 function refusedCircles(waitedFor: readonly LockedFile[], known: Known): Concern[] {
-  const { activity, now, short } = known
+  const { activity, filesAt, now, short } = known
   return (activity?.refused_circles ?? []).flatMap(({ at, waits }) => {
     const since = Date.parse(at)
     const [refused, last] = [waits[0], waits.at(-1)]
@@ -171,7 +173,7 @@ function refusedCircles(waitedFor: readonly LockedFile[], known: Known): Concern
     const goesOn = file?.pending_requests.some(
       ({ agent_id, queued_at }) => agent_id === last.agent_id && Date.parse(queued_at) <= since
     )
-    if (goesOn !== true && now - since > longWaitMs(known)) return []
+    if (goesOn !== true && filesAt > since && now - since > longWaitMs(known)) return []
     const leases = file?.holders.filter(({ type, agent_id }) => type === 'lease' && agent_id === refused.agent_id) ?? []
     const steps = waits.flatMap(({ agent_id, waits_for }): Part[] => [
       { agent: agent_id },

@@ -4,6 +4,7 @@ import type { Locator } from 'playwright-core'
 import t from 'tap'
 import { findConcerns, type Known } from '../../board/attention/concerns.ts'
 import type { Activity, HistoryVersion, Holder, LockedFile, Waiter } from '../../board/model.ts'
+import { withResolvers } from '../../src/support/with-resolvers.ts'
 import { noBrowser as skip, openPage, startBrowser } from '../fixtures/browser.ts'
 import { connect } from '../fixtures/clients.ts'
 import { makeCommitted } from '../fixtures/repository.ts'
@@ -32,9 +33,21 @@ const quiet: Activity = {
 }
 
 /** What is shown so many seconds after the start. */
-function shownAt(seconds: number, files: readonly LockedFile[], activity: Partial<Activity> = {}): string[] {
+function shownAt(
+  seconds: number,
+  files: readonly LockedFile[],
+  activity: Partial<Activity> = {},
+  filesAt = seconds
+): string[] {
   const now = start + seconds * 1000
-  const known: Known = { files, activity: { ...quiet, ...activity }, degraded: [], now, short: (path) => path }
+  const known: Known = {
+    files,
+    filesAt: start + filesAt * 1000,
+    activity: { ...quiet, ...activity },
+    degraded: [],
+    now,
+    short: (path) => path
+  }
   return findConcerns(known).map(({ title, words, since }) => {
     const text = words.map((part) => (typeof part === 'string' ? part : 'agent' in part ? part.agent : part.path))
     return `${(since - start) / 1000} ${title}: ${text.join('')}`
@@ -73,6 +86,7 @@ t.test('a refused circle needs attention as long as its other agents wait for th
   const text = '100 Deadlock broken: ann was refused, since it would have waited for ever: ann → g → bob → f → ann'
   t.strictSame(shownAt(101, [], refused), [text], 'at first in any case')
   t.strictSame(shownAt(161, [], refused), [], 'it has let go')
+  t.strictSame(shownAt(161, [], refused, 99), [text], 'until it is known who waits')
   t.equal(shownAt(165, [file], refused).at(-1), text)
   t.notOk(shownAt(165, [{ ...file, pending_requests: [waiter('bob', 110)] }], refused).includes(text), 'a new wait')
   t.notOk(shownAt(701, [file], refused).includes(text), 'by now it is a long wait like any other')
@@ -137,11 +151,23 @@ t.test('a silent holder and a broken deadlock are shown, said once, and ended fr
   t.match(await waiting, { all_acquired: true })
   await attention.waitFor({ state: 'detached' })
 
+  // The page knows of the circle before it knows who waits.
+  const gate = withResolvers<void>()
+  await page.route('**/activity', async (route) => {
+    await gate.promise
+    await route.continue()
+  })
+  const asked = page.waitForRequest('**/activity')
   await ann.call('lock_try', { filepaths: ['src/b.ts'] })
+  await asked
   const blocked = bob.call('lock_wait', { filepaths: ['src/b.ts'], timeout_seconds: 60 })
   await until(async () => (await ann.call('async_status', { path: 'src/b.ts' }))['queue_depth'] === 1)
   t.match(await ann.call('lock_wait', { filepaths: ['src/a.ts'] }), { error_code: 'DEADLOCK' })
+  gate.resolve()
   const circle = attention.locator('li', { hasText: 'Deadlock broken' })
+  const shownFirst = await circle.elementHandle()
+  await circle.getByRole('button', { name: 'Break the lease…' }).waitFor()
+  t.ok(await shownFirst?.evaluate((element) => element.isConnected), 'it is not gone meanwhile')
   await circle.getByRole('button', { name: 'Copy a message for ann' }).click()
   await circle.getByText('copied').waitFor()
   t.match(
