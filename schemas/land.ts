@@ -176,6 +176,10 @@ export const LandPrepareOutput = Type.Object(
     taken_along: Type.Array(Type.String()),
     uncertain: Type.Array(Type.String()),
     forgotten: Forgotten,
+    unknown: Type.Array(Type.String(), {
+      description:
+        'Files with changes of unknown authors, made before the server first saw them or by versions that it does not remember at all: commit these with Git.'
+    }),
     left_out: Type.Array(Type.String()),
     plan: Type.Array(LandShare, { description: 'Without agent: of each agent, in an order in which all could land.' }),
     share: Type.Array(Type.String(), { description: 'land.share' }),

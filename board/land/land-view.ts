@@ -42,6 +42,7 @@ export function LandView({ name }: { name: string | undefined }): VNode {
             : html`<p>No change that differs from HEAD has a known author.</p>`
         }
       />
+      ${answer !== undefined && answer.unknown.length > 0 && html`<p class="hint aside wrap">Changes by unknown authors, to be committed with Git: ${someOf(answer.unknown)}</p>`}
       ${answer !== undefined && answer.left_out.length > 0 && html`<p class="hint aside">${answer.left_out.length} files pass a filter of Git: async-crud-mcp land takes these.</p>`}
     </section>
     <${Detail} of=${name}>
@@ -54,6 +55,13 @@ export function LandView({ name }: { name: string | undefined }): VNode {
       }
     <//>
   </div>`
+}
+
+const maxNamed = 5
+
+function someOf(paths: readonly string[]): string {
+  const more = paths.length > maxNamed ? ` and ${paths.length - maxNamed} more` : ''
+  return paths.slice(0, maxNamed).join(', ') + more
 }
 
 /** What else is in the line with the path, in pixels. */

@@ -41,7 +41,7 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
   const { share, test } = context.config.land
   const common = { share: [...share], test: [...test], timestamp: timestamp() }
   if (agent === undefined) {
-    const { tree, plan, forgotten, leftOut } = await planAll(context, input, given)
+    const { tree, plan, forgotten, unknown, leftOut } = await planAll(context, input, given)
     return {
       status: plan.length === 0 ? 'nothing' : 'ok',
       work_tree: tree.workTree,
@@ -52,6 +52,7 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
       taken_along: [],
       uncertain: [],
       forgotten,
+      unknown,
       left_out: leftOut,
       plan,
       ...forgottenMessage(forgotten),
@@ -76,6 +77,7 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
     taken_along: [...prepared.takenAlong],
     uncertain: [...prepared.uncertain],
     forgotten: [...prepared.forgotten],
+    unknown: [...prepared.unknown],
     left_out: [...prepared.leftOut],
     plan: [],
     ...common

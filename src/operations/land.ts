@@ -65,7 +65,7 @@ type Outcome = Pick<LandOutput, 'status'> & Partial<LandOutput>
 /** Why nothing is landed. */
 export function refusalOf(
   { agent }: Pick<LandInput, 'agent'>,
-  { dependent, files, uncertain, forgotten }: Prepared
+  { dependent, files, uncertain, forgotten, unknown }: Prepared
 ): Outcome | undefined {
   if (dependent.length > 0) {
     const others = [...new Set(dependent.map(({ agent_id }) => agent_id))]
@@ -77,16 +77,26 @@ export function refusalOf(
   if (files.length > 0) return undefined
   return {
     status: 'nothing',
-    message: `There is nothing to land: no uncommitted change is certainly by ${agent}.${uncertain.length > 0 ? ' include_uncertain takes those that may be.' : ''}${sayForgotten(forgotten)}`
+    message: `There is nothing to land: no uncommitted change is certainly by ${agent}.${uncertain.length > 0 ? ' include_uncertain takes those that may be.' : ''}${sayForgotten(forgotten)}${sayUnknown(unknown)}`
   }
+}
+
+/** Begins with a blank; empty if there are none. */
+function sayUnknown(unknown: readonly string[]): string {
+  if (unknown.length === 0) return ''
+  return ` Changes in ${someOf(unknown)} have no known author: they were made before the server saw these files, or it remembers no versions of them. Commit these with Git.`
 }
 
 /** Begins with a blank; empty if nothing is forgotten. */
 function sayForgotten(forgotten: readonly LandForgotten[]): string {
   const files = [...new Set(forgotten.map(({ path }) => path))]
   if (files.length === 0) return ''
+  return ` Lines of ${someOf(files)} are not taken, since the versions that made them are no longer kept (forgotten): look at them, then include_uncertain takes them. A larger crud.max_file_versions or crud.base_cache_bytes keeps more.`
+}
+
+function someOf(files: readonly string[]): string {
   const more = files.length > 3 ? ` and ${files.length - 3} more` : ''
-  return ` Lines of ${files.slice(0, 3).join(', ')}${more} are not taken, since the versions that made them are no longer kept (forgotten): look at them, then include_uncertain takes them. A larger crud.max_file_versions or crud.base_cache_bytes keeps more.`
+  return files.slice(0, 3).join(', ') + more
 }
 
 /** Where nothing else is to be said. */

@@ -20,6 +20,11 @@ export interface Maker {
 
 export const unknown: Maker = { agentId: nobodyKnown, isCertain: false, seq: 0 }
 
+/** Nobody can tell who has made it, and it is not that this was forgotten. */
+export function isUnknown({ agentId, isForgotten }: Maker): boolean {
+  return agentId === nobodyKnown && isForgotten !== true
+}
+
 /** The same, where what was there before was not seen: another program may have changed it, too. */
 export function orExternal(maker: Maker): Maker {
   const { agentId, agents = [agentId] } = maker

@@ -13,7 +13,7 @@ import { commitMessage } from './commit-message.ts'
 import type { FileDependence, LandedFile } from './compose-file.ts'
 import { makersOf, type FileLog } from './file-log.ts'
 import { forgottenIn } from './forgotten-lines.ts'
-import { mayBeOf, type Maker } from './maker.ts'
+import { isUnknown, mayBeOf, type Maker } from './maker.ts'
 import type { Hunk } from './line-log.ts'
 import { planLanding, type Landing } from './plan-landing.ts'
 import { readLogs, type Given, type LogOptions, type TreeLog } from './read-logs.ts'
@@ -35,6 +35,8 @@ export interface Prepared {
   readonly uncertain: readonly string[]
   /** Of these, lines of versions that are no longer kept. */
   readonly forgotten: readonly LandForgotten[]
+  /** Names of files with changes of unknown authors. */
+  readonly unknown: readonly string[]
   /** Names that a filter applies to, and that differ from HEAD. */
   readonly leftOut: readonly string[]
   readonly message: string
@@ -76,6 +78,7 @@ export async function prepareLanding(
     takenAlong: landing.takenAlong.filter((changeSet) => changeSet !== undefined),
     uncertain: input.include_uncertain ? [] : uncertainIn(logs, input.agent).map(nameOf),
     forgotten: input.include_uncertain ? [] : forgottenIn(logs, nameOf, input.agent),
+    unknown: unknownIn(logs, nameOf),
     leftOut: filtered.map(nameOf),
     message: commitMessage({
       selection: input,
@@ -104,7 +107,13 @@ export async function planAll(context: OperationContext, { paths }: Pick<Selecte
       dependent: toDependent(landing.dependences, nameOf)
     })
   }
-  return { tree, plan: inOrder(shares), forgotten: forgottenIn(logs, nameOf), leftOut: filtered.map(nameOf) }
+  return {
+    tree,
+    plan: inOrder(shares),
+    forgotten: forgottenIn(logs, nameOf),
+    unknown: unknownIn(logs, nameOf),
+    leftOut: filtered.map(nameOf)
+  }
 }
 
 function agentsOf(logs: readonly FileLog[]): Set<string> {
@@ -115,6 +124,11 @@ function agentsOf(logs: readonly FileLog[]): Set<string> {
 function uncertainIn(logs: readonly FileLog[], agent: string): string[] {
   const mayBeOwn = (log: FileLog) => makersOf(log).some((maker) => !maker.isCertain && mayBeOf(maker, agent))
   return logs.flatMap((log) => (mayBeOwn(log) ? ((log.now ?? log.head)?.path ?? []) : []))
+}
+
+function unknownIn(logs: readonly FileLog[], nameOf: (path: string) => string): string[] {
+  const changed = logs.filter((log) => makersOf(log).some(isUnknown))
+  return changed.flatMap(({ now, head }) => (now ?? head)?.path ?? []).map(nameOf)
 }
 
 function countLines(logs: readonly FileLog[], agent: string): { added: number; removed: number } {

@@ -40,16 +40,16 @@ function placeOf({ path, start_line, end_line }: Pick<LandDependence, 'path' | '
 }
 
 export function toPlan(
-  { plan, files, dependent, forgotten, status, parent }: LandPrepareOutput,
+  { plan, files, dependent, forgotten, unknown, status, parent }: LandPrepareOutput,
   agent: string | undefined
 ): object {
   return agent === undefined
-    ? { parent, agents: plan, forgotten }
-    : { parent, status, agent_id: agent, paths: files.map(({ name }) => name), dependent, forgotten }
+    ? { parent, agents: plan, forgotten, unknown }
+    : { parent, status, agent_id: agent, paths: files.map(({ name }) => name), dependent, forgotten, unknown }
 }
 
 export function printPlan(prepared: LandPrepareOutput, agent: string | undefined): void {
-  const { plan, files, dependent, message } = prepared
+  const { plan, files, dependent, unknown, message } = prepared
   if (agent !== undefined) {
     if (message !== undefined) print(message)
     for (const { name, content } of files) print(`${content === null ? 'removed ' : ''}${name}`)
@@ -65,6 +65,8 @@ export function printPlan(prepared: LandPrepareOutput, agent: string | undefined
     for (const path of share.paths) print(`  ${path}`)
     for (const one of share.dependent) print(`  ${describe(one)}`)
   }
+  if (unknown.length > 0) print('By unknown authors, to be committed with Git:')
+  for (const path of unknown) print(`  ${path}`)
   if (message !== undefined) print(message)
   for (const line of describeForgotten(prepared)) print(line)
 }

@@ -50,6 +50,18 @@ t.test('without modes in the repository none lands', async (t) => {
   t.equal(git('status', '--porcelain'), '')
 })
 
+t.test('files with changes by unknown authors are named, and nothing of them is taken', async (t) => {
+  const { tree, as, head, land } = await landingScene(t, { f: base, g: base })
+  tree.write('f', base.replace('line 5\n', 'somebody 5\n'))
+  const message = /no uncommitted change is certainly by ann\. Changes in f have no known author.*Commit these with Git/
+  t.match(await land('ann'), { status: 'nothing', message })
+  await edit(as('ann'), 'f', 'line 9\n', 'ann 9\n')
+  t.match(await as('ann').call('land_prepare', {}), { plan: [{ agent_id: 'ann', paths: ['f'] }], unknown: ['f'] })
+  t.match(await land('ann'), { status: 'ok', paths: ['f'] })
+  t.equal(head('f'), base.replace('line 9', 'ann 9'))
+  t.match(await as('ann').call('land_prepare', {}), { plan: [], unknown: ['f'] })
+})
+
 t.test('what was there before a command began was not seen, so that it may be of another', async (t) => {
   const files = { f: base, g: base, 'fix.sh': "sed -i 's/line 9/ann 9/' f g\n" }
   const { tree, head, land, shell, as } = await landingScene(t, files, { hooks: { git: 'off' } })
