@@ -37,7 +37,7 @@ const msNs = 1_000_000n
 export function createFileClock(roots: readonly Root[], openOwn: (root: Root) => OwnFolder): FileClock {
   const probes = new Map<Root, number>()
 
-  /** A file without a name, so that nobody else changes it. */
+  /** A file without a name, so that no other program changes it. */
   function openProbe(root: Root): number | undefined {
     return orUndefined(() => {
       const folder = openOwn(root).hold()

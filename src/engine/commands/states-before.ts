@@ -1,5 +1,5 @@
-// What files that nobody used were before commands changed them that are not over yet. It is found before the next command begins: that
-// may change them once more, and its change needs a version to begin at.
+// Files that were not in use, as they were before a command changed them that is not over yet. They are read before the next command begins:
+// it may change them once more, and its change needs a version to begin at.
 import { lstatSync } from 'node:fs'
 import { sep } from 'node:path'
 import { orUndefined } from '../../support/attempt.ts'

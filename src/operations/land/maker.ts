@@ -20,7 +20,7 @@ export interface Maker {
 
 export const unknown: Maker = { agentId: nobodyKnown, isCertain: false, seq: 0 }
 
-/** Nobody can tell who has made it, and it is not that this was forgotten. */
+/** True if no version says who has made it, and none that did is forgotten. */
 export function isUnknown({ agentId, isForgotten }: Maker): boolean {
   return agentId === nobodyKnown && isForgotten !== true
 }

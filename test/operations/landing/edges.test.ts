@@ -52,7 +52,7 @@ t.test('without modes in the repository none lands', async (t) => {
 
 t.test('files with changes by unknown authors are named, and nothing of them is taken', async (t) => {
   const { tree, as, head, land } = await landingScene(t, { f: base, g: base })
-  tree.write('f', base.replace('line 5\n', 'somebody 5\n'))
+  tree.write('f', base.replace('line 5\n', 'unknown 5\n'))
   const message = /no uncommitted change is certainly by ann\. Changes in f have no known author.*Commit these with Git/
   t.match(await land('ann'), { status: 'nothing', message })
   await edit(as('ann'), 'f', 'line 9\n', 'ann 9\n')
