@@ -1,7 +1,7 @@
 // app.watcher: notices changes by other programs when they happen, not at the next look.
 import fp from 'fastify-plugin'
 import type { Config } from '../src/config/config.ts'
-import { external } from '../src/engine/versions/history.ts'
+import { external } from '../src/engine/versions/author.ts'
 import { explainShortage } from '../src/engine/watcher/advice.ts'
 import { createWatcher, type Watcher } from '../src/engine/watcher/watcher.ts'
 

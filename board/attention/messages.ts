@@ -1,4 +1,5 @@
 // Texts to be pasted into the session of an agent: what has happened, and which call helps. Pure.
+import { someOf } from '../../src/support/cut-text.ts'
 import type { Activity, Holder } from '../model.ts'
 
 type Command = Activity['refused_commands'][number]
@@ -6,7 +7,7 @@ type Circle = Activity['refused_circles'][number]['waits']
 
 export function holderMessage(path: string, { acquired_at, note }: Holder, waiters: readonly string[]): string {
   const what = note === undefined ? '' : ` (${note})`
-  return `You have held ${path}${what} since ${acquired_at}, and ${listed(waiters)} ${waiters.length === 1 ? 'waits' : 'wait'} for it. Finish your change and call lock_release with filepaths ${JSON.stringify([path])}; if you still need it, call lock_renew.`
+  return `You have held ${path}${what} since ${acquired_at}, and ${someOf(waiters, maxListed)} ${waiters.length === 1 ? 'waits' : 'wait'} for it. Finish your change and call lock_release with filepaths ${JSON.stringify([path])}; if you still need it, call lock_renew.`
 }
 
 export function circleMessage(waits: Circle, short: (path: string) => string): string {
@@ -20,12 +21,8 @@ export function rivalMessage(path: string, late: string, first: string, times: n
 }
 
 export function discardMessage(agent: string, { command, others }: Command): string {
-  return `${agent} wanted to run ${command}, which would discard uncommitted lines of ${listed(others)}, and was refused. Commit your work (async-crud-mcp land --agent <your agent id>), or say that it may go.`
+  return `${agent} wanted to run ${command}, which would discard uncommitted lines of ${someOf(others, maxListed)}, and was refused. Commit your work (async-crud-mcp land --agent <your agent id>), or say that it may go.`
 }
 
 const maxListed = 3
 
-function listed(names: readonly string[]): string {
-  const more = names.length - maxListed
-  return more > 0 ? `${names.slice(0, maxListed).join(', ')} and ${more} more` : names.join(', ')
-}

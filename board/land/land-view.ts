@@ -1,4 +1,5 @@
 // Land: what each agent's part of the uncommitted work is, as the commit that it would be, and the button that makes it.
+import { someOf } from '../../src/support/cut-text.ts'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { formatAddress } from '../address.ts'
@@ -42,7 +43,7 @@ export function LandView({ name }: { name: string | undefined }): VNode {
             : html`<p>No change that differs from HEAD has a known author.</p>`
         }
       />
-      ${answer !== undefined && answer.unknown.length > 0 && html`<p class="hint aside wrap">Changes by unknown authors, to be committed with Git: ${someOf(answer.unknown)}</p>`}
+      ${answer !== undefined && answer.unknown.length > 0 && html`<p class="hint aside wrap">Changes by unknown authors, to be committed with Git: ${someOf(answer.unknown, maxNamed)}</p>`}
       ${answer !== undefined && answer.left_out.length > 0 && html`<p class="hint aside">${answer.left_out.length} files pass a filter of Git: async-crud-mcp land takes these.</p>`}
     </section>
     <${Detail} of=${name}>
@@ -58,11 +59,6 @@ export function LandView({ name }: { name: string | undefined }): VNode {
 }
 
 const maxNamed = 5
-
-function someOf(paths: readonly string[]): string {
-  const more = paths.length > maxNamed ? ` and ${paths.length - maxNamed} more` : ''
-  return paths.slice(0, maxNamed).join(', ') + more
-}
 
 /** What else is in the line with the path, in pixels. */
 const takenInShare = 170

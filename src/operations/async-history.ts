@@ -2,7 +2,7 @@
 import { contract } from '../../schemas/contract.ts'
 import type { HistoryInput, HistoryOutput, HistoryVersion } from '../../schemas/history.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { mayBeMadeBy } from '../engine/versions/history.ts'
+import { mayBeMadeBy } from '../engine/versions/author.ts'
 import { commandOf, modesAsText } from '../engine/versions/modification.ts'
 import type { Version } from '../engine/versions/version.ts'
 import { decodeIfText } from '../engine/files/text.ts'

@@ -1,4 +1,5 @@
 // land: a commit of one agent's changes, out of a tree that several share. Nothing that the repository names runs.
+import { someOf } from '../support/cut-text.ts'
 import { contract } from '../../schemas/contract.ts'
 import type { LandForgotten, LandInput, LandOutput } from '../../schemas/land.ts'
 import type { OperationContext } from '../engine/call/context.ts'
@@ -81,22 +82,20 @@ export function refusalOf(
   }
 }
 
+/** In a message. */
+const maxNamed = 3
+
 /** Begins with a blank; empty if there are none. */
 function sayUnknown(unknown: readonly string[]): string {
   if (unknown.length === 0) return ''
-  return ` Changes in ${someOf(unknown)} have no known author: they were made before the server saw these files, or it remembers no versions of them. Commit these with Git.`
+  return ` Changes in ${someOf(unknown, maxNamed)} have no known author: they were made before the server saw these files, or it remembers no versions of them. Commit these with Git.`
 }
 
 /** Begins with a blank; empty if nothing is forgotten. */
 function sayForgotten(forgotten: readonly LandForgotten[]): string {
   const files = [...new Set(forgotten.map(({ path }) => path))]
   if (files.length === 0) return ''
-  return ` Lines of ${someOf(files)} are not taken, since the versions that made them are no longer kept (forgotten): look at them, then include_uncertain takes them. A larger crud.max_file_versions or crud.base_cache_bytes keeps more.`
-}
-
-function someOf(files: readonly string[]): string {
-  const more = files.length > 3 ? ` and ${files.length - 3} more` : ''
-  return files.slice(0, 3).join(', ') + more
+  return ` Lines of ${someOf(files, maxNamed)} are not taken, since the versions that made them are no longer kept (forgotten): look at them, then include_uncertain takes them. A larger crud.max_file_versions or crud.base_cache_bytes keeps more.`
 }
 
 /** Where nothing else is to be said. */

@@ -1,4 +1,5 @@
 // lock_wait (LOCK): waits for leases in a fair queue; a wait that is cut short keeps its place for a ticket.
+import { someOf } from '../support/cut-text.ts'
 import { contract } from '../../schemas/contract.ts'
 import type { LockWaitInput, LockWaitOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
@@ -120,9 +121,7 @@ function endedMeanwhile(ticket: string): OperationError {
 
 function explainGivenUp(filepaths: readonly string[]): string | undefined {
   if (filepaths.length === 0) return undefined
-  const further = filepaths.length - maxNamed
-  const files = filepaths.slice(0, maxNamed).join(', ') + (further > 0 ? ` and ${further} more` : '')
-  return `This agent gave up these files meanwhile, with lock_release or lock_release_all, so this call stopped waiting for them: ${files}. If you still want them, call lock_wait with them again.`
+  return `This agent gave up these files meanwhile, with lock_release or lock_release_all, so this call stopped waiting for them: ${someOf(filepaths, maxNamed)}. If you still want them, call lock_wait with them again.`
 }
 
 function explainCut(seconds: number, asked: number, ticket: string | undefined): string {

@@ -18,3 +18,9 @@ export function beginningOf(text: string, most: number): string {
 export function shortened(text: string, most: number, mark = '...'): string {
   return text.length <= most ? text : beginningOf(text, most) + mark
 }
+
+/** The first of them, and how many more there are. */
+export function someOf(names: readonly string[], most: number): string {
+  const more = names.length > most ? ` and ${names.length - most} more` : ''
+  return names.slice(0, most).join(', ') + more
+}

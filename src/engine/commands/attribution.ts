@@ -1,7 +1,6 @@
 // Who made a change that was seen on the disk: one command, or one of several.
 import { sep } from 'node:path'
-import { byCommand, external } from '../versions/history.ts'
-import type { Author } from '../versions/version.ts'
+import { type Author, byCommand, external } from '../versions/author.ts'
 import { authorOf, type Effect, type OpenCommand } from './open-command.ts'
 
 /** Who may have written to a file since its last version in the log. */

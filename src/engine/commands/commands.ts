@@ -1,18 +1,15 @@
 // The shell commands that are running, and what they change. What is seen on the disk while one is open is logged at its end, as its own.
-import { lstatSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { orUndefined } from '../../support/attempt.ts'
 import type { Logger } from '../../support/logger.ts'
 import { createSlices } from '../../support/slices.ts'
-import type { Now } from '../versions/history.ts'
-import { isStillThere } from '../versions/observed-version.ts'
-import type { Author } from '../versions/version.ts'
+import type { Now } from '../versions/made-step.ts'
 import { examine } from '../watcher/examine.ts'
-import { decide, toAuthor, type Suspects, type Verdict } from './attribution.ts'
+import { decide } from './attribution.ts'
 import type { FileClock } from './file-clock.ts'
-import { toSteps, type FoundChange } from './found-change.ts'
+import type { FoundChange } from './found-change.ts'
+import { createHeldChanges, maxHeldMs, type Found } from './held-changes.ts'
 import { lookAt } from './look.ts'
-import { isOpen, type CommandStart, type OpenCommand } from './open-command.ts'
+import { isAwaited, isOpen, type CommandStart, type OpenCommand } from './open-command.ts'
 import { createStatesBefore } from './states-before.ts'
 import { createSuspects } from './suspects.ts'
 import { findUnused, inTime, lookAround, type UnusedParts } from './unused-files.ts'
@@ -26,8 +23,6 @@ export interface CommandParts extends UnusedParts {
 
 export type Commands = ReturnType<typeof createCommands>
 
-/** Changes wait so long for the end of a command. */
-export const maxHeldMs = 10_000
 /** A command whose end is not reported counts as ended after this time. */
 export const maxOpenMs = 600_000
 /** Open at the same time; beyond it the oldest counts as ended. */
@@ -37,129 +32,19 @@ const maxEnded = 1000
 /** Looked at before a command begins. */
 const maxNoted = 50
 
-interface Held {
-  readonly now: Now
-  /** When the first of its changes was seen. */
-  readonly since: number
-  readonly suspects: Suspects
-}
-
 export function createCommands(parts: CommandParts) {
   const { history, treeChanges, clock, log } = parts
   /** Open, or ended while one was open that still is, or so lately that changes of theirs may not be noticed yet. */
   const commands = new Set<OpenCommand>()
   const suspects = createSuspects(commands, parts.history)
   const states = createStatesBefore(parts)
-  const held = new Map<string, Held>()
+  const held = createHeldChanges(history, suspects, states)
   const timers = new Map<OpenCommand, NodeJS.Timeout>()
   /** Of commands whose end is reported, until all that they have made is logged. */
   const ending = new Set<Promise<void>>()
-  let heldTimer: NodeJS.Timeout | undefined
   let count = 0
   /** Before the first command: from then on what the system notices is followed, and what was changed until then is another program's. */
   let firstLook: Promise<void> | undefined
-
-  function judge(path: string, there: Now, isNews: boolean): 'held' | Author | undefined {
-    if (firstLook === undefined) return undefined
-    const earlier = takeEarlier(path, there)
-    logAll(earlier)
-    if (!isNews && earlier.length === 0) {
-      forget(path)
-      return undefined
-    }
-    const all = suspects.all(path, there)
-    const verdict = decide(path, all)
-    if (verdict === undefined) {
-      suspects.forget(path)
-      return undefined
-    }
-    if (!verdict.commands.some(isAwaited)) {
-      forget(path)
-      return toAuthor(verdict)
-    }
-    // Without the bytes, which a version has beside it.
-    const now: Now = there.kind === 'file' ? { kind: 'file', hash: there.hash, identity: there.identity } : there
-    suspects.remember(path, all)
-    states.find(path, verdict.commands)
-    held.set(path, { now, since: held.get(path)?.since ?? Date.now(), suspects: all })
-    heldTimer ??= setTimeout(releaseOld, maxHeldMs).unref()
-    return 'held'
-  }
-
-  /**
-   * What is held is a version of its own if a later command may have changed the file since: else nothing would be left of it.
-   */
-  function takeEarlier(path: string, there: Now): Found[] {
-    const one = held.get(path)
-    const verdict = one && decide(path, one.suspects)
-    if (one === undefined || verdict === undefined || isSameState(one.now, there)) return []
-    const endedAt = Math.max(...verdict.commands.map((command) => command.ended?.at ?? Infinity))
-    // A command that is still open is about to write what it has emptied.
-    if (endedAt === Infinity && isEmpty(one.now)) return []
-    const since = decide(path, suspects.byTime(path, there, endedAt))
-    if (since === undefined || since.commands.every((command) => verdict.commands.includes(command))) return []
-    forget(path)
-    return [{ change: toChange(path, one.now, verdict), verdict }]
-  }
-
-  /** Its end will tell more, and comes soon. */
-  function isAwaited(command: OpenCommand): boolean {
-    return command.isUnsettled && command.task === undefined
-  }
-
-  function forget(path: string): void {
-    suspects.forget(path)
-    held.delete(path)
-  }
-
-  function releaseOld(): void {
-    heldTimer = undefined
-    const before = Date.now() - maxHeldMs
-    logHeld((_verdict, { since }) => since <= before, true)
-    const oldest = Math.min(...[...held.values()].map(({ since }) => since))
-    if (oldest < Infinity) heldTimer = setTimeout(releaseOld, Math.max(1, oldest - before)).unref()
-  }
-
-  /** @param isTooLate the command that they wait for goes on: another program may have made them, unless a command names them */
-  function logHeld(
-    isMeant: (verdict: Verdict, one: Held) => boolean,
-    isTooLate: boolean,
-    found: readonly Found[] = []
-  ): void {
-    const all: Found[] = [...found]
-    for (const [path, one] of held) {
-      const verdict = decide(path, one.suspects)
-      if (verdict === undefined || !isMeant(verdict, one)) continue
-      const isNamed = verdict.commands.length === 1 && verdict.commands[0].effect.files.has(path)
-      all.push({
-        change: toChange(path, one.now, verdict),
-        verdict: isTooLate && !isNamed ? { ...verdict, hasOthers: true } : verdict
-      })
-      held.delete(path)
-      // Who has changed it since then is still to be named.
-      if (isStill(path, one.now)) suspects.forget(path)
-    }
-    logAll(all)
-  }
-
-  function toChange(path: string, now: Now, { commands: authors }: Verdict): FoundChange {
-    const isKnown = history.last(path) !== undefined || authors.some(({ absent }) => absent.has(path))
-    return isKnown ? { path, now } : { path, now, wasThere: true }
-  }
-
-  /** One entry for each author. */
-  function logAll(all: readonly Found[]): void {
-    const byAuthor = new Map<string, { author: Author; changes: FoundChange[] }>()
-    for (const { change, verdict } of all) {
-      const key = `${verdict.commands.map(({ number }) => number).join(' ')} ${verdict.hasOthers}`
-      const known = byAuthor.get(key)
-      if (known === undefined) byAuthor.set(key, { author: toAuthor(verdict), changes: [change] })
-      else known.changes.push(change)
-    }
-    for (const { path, base } of all.map(({ change }) => change))
-      if (base !== undefined && history.last(path) === undefined) history.begin(path, base)
-    for (const { author, changes } of byAuthor.values()) history.append(author, toSteps(changes, history))
-  }
 
   /** Notices of the system that come before the end of the second turn are of changes that were made before the call. */
   async function catchUp(): Promise<void> {
@@ -243,11 +128,11 @@ export function createCommands(parts: CommandParts) {
     }
     await states.settled()
     const found = (await findUnused(command, parts)).flatMap((change) => toFound(change, command))
-    const earlier = found.flatMap(({ change }) => takeEarlier(change.path, change.now))
+    const earlier = found.flatMap(({ change }) => held.takeEarlier(change.path, change.now))
     // What else was seen of them before says less.
-    for (const { change } of found) forget(change.path)
+    for (const { change } of found) held.forget(change.path)
     command.isUnsettled = false
-    logHeld(({ commands: authors }) => authors.some((one) => !isAwaited(one)), false, [...earlier, ...found])
+    held.log(({ commands: authors }) => authors.some((one) => !isAwaited(one)), [...earlier, ...found])
   }
 
   function toFound(change: FoundChange, command: OpenCommand): Found[] {
@@ -259,13 +144,8 @@ export function createCommands(parts: CommandParts) {
   }
 
   history.follow({
-    judge,
-    release(path) {
-      const one = held.get(path)
-      forget(path)
-      const verdict = one && decide(path, one.suspects)
-      if (one !== undefined && verdict !== undefined) logAll([{ change: toChange(path, one.now, verdict), verdict }])
-    }
+    judge: (path, there, isNews) => (firstLook === undefined ? undefined : held.judge(path, there, isNews)),
+    release: held.release
   })
 
   return {
@@ -281,7 +161,7 @@ export function createCommands(parts: CommandParts) {
     /** The command goes on in the background. */
     moveToBackground(command: OpenCommand, task: string): void {
       command.task = task
-      logHeld(({ commands: authors }) => !authors.some(isAwaited), false)
+      held.log(({ commands: authors }) => !authors.some(isAwaited))
     },
     /** Once all is logged that commands have made whose end is reported by now. */
     async settled(): Promise<void> {
@@ -307,29 +187,12 @@ export function createCommands(parts: CommandParts) {
     },
     /** Logs all that is held. */
     close(): void {
-      clearTimeout(heldTimer)
       for (const timer of timers.values()) clearTimeout(timer)
-      logHeld(() => true, false)
+      held.close()
       treeChanges.close()
       clock.close()
     }
   }
-}
-
-interface Found {
-  readonly change: FoundChange
-  readonly verdict: Verdict
-}
-
-function isStill(path: string, now: Now): boolean {
-  return now.kind === 'file' ? isStillThere(path, now) : orUndefined(() => lstatSync(path)) === undefined
-}
-
-const isEmpty = (now: Now) => now.kind === 'file' && now.identity.size === 0n
-
-function isSameState(one: Now, other: Now): boolean {
-  if (one.kind !== 'file' || other.kind !== 'file') return one.kind === other.kind
-  return one.hash === other.hash && one.identity.mode === other.identity.mode
 }
 
 function isSameCall(one: CommandStart, other: CommandStart): boolean {

@@ -1,7 +1,7 @@
 // When something happened, as file systems stamp it: their clock is coarser than that of the system, and on a busy machine far behind it.
 import { closeSync, fstatSync, futimesSync, openSync, unlinkSync } from 'node:fs'
 import { orUndefined } from '../../support/attempt.ts'
-import type { Directory } from '../files/directory.ts'
+import type { OwnFolder } from '../files/directory.ts'
 import type { Root } from '../files/roots.ts'
 import { temporaryName } from '../files/temporary-names.ts'
 
@@ -23,10 +23,6 @@ interface Stamps {
 export interface FileClock {
   now(): Moment
   close(): void
-}
-
-interface OwnFolder {
-  hold(): Directory
 }
 
 /** Where no file of the server's own can be stamped: the clock may be behind by a tick of the system, or several on a busy machine. */

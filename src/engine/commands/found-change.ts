@@ -1,7 +1,8 @@
 // A change that was found on the disk, and which of several are renames: the same file gone at one name and new at another.
 import type { FileIdentity } from '../files/identity.ts'
 import { isSameFile } from '../../support/same-file.ts'
-import type { History, MadeStep, Now } from '../versions/history.ts'
+import type { MadeStep, Now } from '../versions/made-step.ts'
+import type { History } from '../versions/history.ts'
 import { isSomethingThere } from '../versions/version.ts'
 
 export type FileState = Extract<Now, { kind: 'file' }>

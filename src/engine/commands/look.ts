@@ -2,7 +2,7 @@
 import { opendirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ExamineParts } from '../watcher/examine.ts'
-import { nothing, type Now } from '../versions/history.ts'
+import { type Now, nothing } from '../versions/made-step.ts'
 import { beginGlance } from '../versions/observed-version.ts'
 import { OperationError } from '../../errors.ts'
 import { orUndefined } from '../../support/attempt.ts'

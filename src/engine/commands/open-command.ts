@@ -1,5 +1,5 @@
 // A shell command that its harness has reported: from its start to its end, and a little longer.
-import type { Author } from '../versions/version.ts'
+import type { Author } from '../versions/author.ts'
 import type { Moment } from './file-clock.ts'
 import type { Surveys } from './tree-changes.ts'
 
@@ -51,6 +51,11 @@ export interface OpenCommand extends CommandStart {
 export const graceMs = 500
 
 export const isOpen = ({ ended }: OpenCommand): boolean => ended === undefined
+
+/** Its end will tell more, and comes soon. */
+export function isAwaited(command: OpenCommand): boolean {
+  return command.isUnsettled && command.task === undefined
+}
 
 export function authorOf(command: OpenCommand, operation: string): Author {
   const { agentId, changeSet, text } = command

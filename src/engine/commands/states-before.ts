@@ -4,7 +4,7 @@ import { lstatSync } from 'node:fs'
 import { sep } from 'node:path'
 import { orUndefined } from '../../support/attempt.ts'
 import type { Logger } from '../../support/logger.ts'
-import { createSlices } from '../../support/slices.ts'
+import { createSlices, inSlices } from '../../support/slices.ts'
 import { examine, type ExamineParts } from '../watcher/examine.ts'
 import { findCleanBases, type Clean } from './clean-bases.ts'
 import type { OpenCommand } from './open-command.ts'
@@ -57,13 +57,12 @@ export function createStatesBefore({ log, ...parts }: Parts) {
     async findAll(paths: Iterable<string>, running: readonly OpenCommand[], now?: Surveys): Promise<void> {
       if (running.length === 0) return
       const unused: string[] = []
-      const { pause } = createSlices()
-      for (const path of paths) {
+      await inSlices(paths, (path) => {
         if (history.last(path) === undefined) unused.push(path)
         find(path, running, now)
-        await pause()
-      }
+      })
       await reading
+      const { pause } = createSlices()
       for (const path of unused) {
         if (history.last(path) !== undefined) await examine(path, () => false, parts)
         await pause()

@@ -3,7 +3,8 @@ import { lstatSync } from 'node:fs'
 import { LRUCache } from 'lru-cache'
 import { orUndefined } from '../../support/attempt.ts'
 import { isSameIdentity, type FileIdentity } from '../files/identity.ts'
-import type { History, Now } from '../versions/history.ts'
+import type { Now } from '../versions/made-step.ts'
+import type { History } from '../versions/history.ts'
 import { isSomethingThere } from '../versions/version.ts'
 import type { Suspects } from './attribution.ts'
 import { stampsOf } from './file-clock.ts'
@@ -11,6 +12,8 @@ import { graceMs, isOpen, type OpenCommand } from './open-command.ts'
 
 const maxTouched = 100_000
 const graceNs = BigInt(graceMs) * 1_000_000n
+
+export type SuspectsByPath = ReturnType<typeof createSuspects>
 
 type Stamp = Pick<FileIdentity, 'dev' | 'ctimeNs'>
 

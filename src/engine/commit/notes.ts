@@ -15,7 +15,7 @@ import { promisify } from 'node:util'
 import { attempt, orUndefined } from '../../support/attempt.ts'
 import { mapTexts } from '../../support/map-texts.ts'
 import { below } from '../../support/relocate.ts'
-import type { Directory } from '../files/directory.ts'
+import type { Directory, OwnFolder } from '../files/directory.ts'
 import { isOfThisProcess, processName, temporaryName } from '../files/temporary-names.ts'
 import type { OpenEntry } from '../files/walk.ts'
 import type { Durability } from './durability.ts'
@@ -25,12 +25,6 @@ import type { Stage } from './stages.ts'
 import { removeIfThere } from './write-file.ts'
 
 const fdatasyncAsync = promisify(fdatasync)
-
-/** The server's own folder below a root. */
-export interface OwnFolder {
-  /** Makes it if it is missing. The caller closes it. */
-  hold(): Directory
-}
 
 /** The note of one change. On the disk there is none until something is noted. */
 export interface OpenNote {

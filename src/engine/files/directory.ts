@@ -45,6 +45,12 @@ function bearRefusal(error: unknown): void {
   })
 }
 
+/** The server's own folder below a root. */
+export interface OwnFolder {
+  /** Makes it if it is missing; no other user has access to it. The caller closes it. */
+  hold(): Directory
+}
+
 export class Directory {
   /** Canonical path: real path of the root plus the names walked. */
   readonly path: string

@@ -1,4 +1,5 @@
 // The layers of isolated commands, in the server's own folder: what such a command writes, apart from the tree until all of it is taken over.
+import type { OwnFolder } from '../files/directory.ts'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { chmod, readdir, rmdir, unlink } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
@@ -67,11 +68,6 @@ const recordName = 'layer.json'
 const endName = 'end.json'
 const keepMs = 7 * 24 * 3_600_000
 const idPattern = /^[0-9a-f]{8}$/
-
-/** What `hold` gives is made, checked and closed to other users. */
-interface OwnFolder {
-  hold(): { close(): void }
-}
 
 export type Layers = ReturnType<typeof createLayers>
 

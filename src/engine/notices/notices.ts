@@ -1,6 +1,6 @@
 // What an answer tells an agent unasked: leases that it has lost, files that others have changed since it read them.
 import type { Notice } from '../../../schemas/notices.ts'
-import { external } from '../versions/history.ts'
+import { external } from '../versions/author.ts'
 import type { Version } from '../versions/version.ts'
 import { quoteName } from '../locks/quote.ts'
 import { toModification } from '../versions/modification.ts'

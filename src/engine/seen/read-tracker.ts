@@ -1,5 +1,6 @@
 // What each agent has seen of each file: the one account that its notices, not_modified and the replacing of a file go by.
-import { byCommand, isMadeBy, isWrittenBy, type History, type VersionChange } from '../versions/history.ts'
+import { byCommand, isMadeBy, isWrittenBy } from '../versions/author.ts'
+import type { History, VersionChange } from '../versions/history.ts'
 import type { Version } from '../versions/version.ts'
 import type { AgentView } from './agent-view.ts'
 import type { LineRange } from './line-ranges.ts'

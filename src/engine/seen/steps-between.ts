@@ -1,5 +1,5 @@
 // What has become of a version until another one, as one agent knows it.
-import { isCommandOf, isMadeBy, isWrittenBy } from '../versions/history.ts'
+import { isCommandOf, isMadeBy, isWrittenBy } from '../versions/author.ts'
 import type { Version } from '../versions/version.ts'
 import type { AgentView } from './agent-view.ts'
 import type { Knowledge } from './spans.ts'

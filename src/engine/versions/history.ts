@@ -1,42 +1,22 @@
 // The log of the tree: each change with its author and its steps, by the files that it has changed.
 import type { FileIdentity } from '../files/identity.ts'
-import { rememberVersions, type HistoryBounds, type TrackedFile } from './remembered-versions.ts'
-import { createSharedStrings } from './shared-strings.ts'
+import { external, type Author } from './author.ts'
 import {
-  asLater,
-  compact,
-  isSomethingThere,
-  type Author,
-  type Entry,
-  type Forgotten,
-  type Version,
-  type Was
-} from './version.ts'
-
-/** What a change has made at one path. */
-export interface MadeStep {
-  /** Canonical. */
-  readonly path: string
-  readonly now: Now
-  readonly renamedFrom?: string | undefined
-  readonly renamedTo?: string | undefined
-  /** See `Version.restores`. */
-  readonly restores?: number | undefined
-  /** What the change has removed or replaced, if that was no version. */
-  readonly over?: Entry | undefined
-  /** True if a file was there before of which no version is known. */
-  readonly wasThere?: boolean
-  /** True if the server has just made the change: the times of the file are those of the change. */
-  readonly isOwn?: boolean
-}
-
-/** What is at a path. */
-export type Now =
-  | { readonly kind: 'file'; readonly hash: string; readonly identity: FileIdentity }
-  | { readonly kind: 'entry'; readonly entry: Entry }
-  | { readonly kind: 'none' }
-
-export const nothing: Now = { kind: 'none' }
+  differentModes,
+  factsOfArrival,
+  factsOfEnd,
+  isNews,
+  modeOf,
+  otherModes,
+  sinceWhen,
+  timeOfChange,
+  toMs,
+  type MadeStep,
+  type Now
+} from './made-step.ts'
+import { rememberVersions, type HistoryBounds } from './remembered-versions.ts'
+import { createSharedStrings } from './shared-strings.ts'
+import { asLater, compact, type Forgotten, type Version, type Was } from './version.ts'
 
 /** A version as a step of its change. */
 export interface VersionChange extends Version {
@@ -81,44 +61,6 @@ export interface Claims {
 
 export type History = ReturnType<typeof createHistory>
 
-export const external: Author = { agentId: 'external', operation: 'external' }
-
-/** Operations of versions that an agent's own tools made: certainly, or as far as can be told without a report of the tool's end. */
-export const nativeEdit = 'native_edit'
-export const probableEdit = 'native_edit_probable'
-
-/** For how long a change by another program may go unnoticed at most, while files in use are watched. */
-const unnoticedMs = 2000
-
-/** The operation of versions that a shell command of an agent made. */
-export const byCommand = 'command'
-
-/** False for a version that is only probably the agent's: another one may have made it. */
-export function isMadeBy({ agentId, operation, agents }: Author, agent: string): boolean {
-  return agentId === agent && operation !== probableEdit && agents === undefined
-}
-
-/** True for any agent that has made the version, or is one of those of which one has. */
-export function mayBeMadeBy({ agentId, agents }: Author, agent: string): boolean {
-  return agentId === agent || agents?.includes(agent) === true
-}
-
-/** True if the agent has made the version, and need not have sent its content. */
-export function isCommandOf(version: Author, agent: string): boolean {
-  return version.operation === byCommand && isMadeBy(version, agent)
-}
-
-/** Operations that bring back what was there before. */
-const restoring: readonly string[] = ['async_restore', 'async_undo']
-
-/** True if the agent has made the version and its content: it knows what it has put there. */
-export function isWrittenBy(version: Author & { readonly renamedFrom?: string | undefined }, agent: string): boolean {
-  const { renamedFrom, operation } = version
-  return (
-    isMadeBy(version, agent) && renamedFrom === undefined && operation !== byCommand && !restoring.includes(operation)
-  )
-}
-
 export function createHistory(bounds: HistoryBounds) {
   const { now = Date.now } = bounds
   const files = rememberVersions(bounds)
@@ -161,7 +103,7 @@ export function createHistory(bounds: HistoryBounds) {
       hash: there.kind === 'file' ? there.hash : null,
       at:
         identity !== undefined && author === undefined && !isFirstSight
-          ? timeOfChange(identity, isOfMode, previous)
+          ? timeOfChange(identity, isOfMode, previous, now())
           : now(),
       agentId: shared.text,
       isFirstSight,
@@ -223,33 +165,6 @@ export function createHistory(bounds: HistoryBounds) {
   function modeBefore({ path, renamedFrom }: MadeStep): number | undefined {
     const tracked = files.peek(renamedFrom ?? path)
     return typeof tracked?.versions.at(-1)?.hash === 'string' ? tracked.mode : undefined
-  }
-
-  /** What else is known of a version that comes to a path. */
-  function factsOfArrival(
-    tracked: TrackedFile,
-    author: Author | undefined,
-    { renamedFrom, restores, over, wasThere, now: there }: MadeStep,
-    before: number | undefined
-  ): Pick<Version, 'renamedFrom' | 'restores' | 'was' | 'modes' | 'isCreated'> {
-    const last = tracked.versions.at(-1)
-    const isFirst = last === undefined && author !== undefined && wasThere !== true
-    const isCreated = over === undefined && (last === undefined ? isFirst : !isSomethingThere(last))
-    const modes = restores === undefined ? otherModes(before, there) : undefined
-    const isReplaced = !isCreated && (renamedFrom !== undefined || restores !== undefined)
-    const was = isReplaced ? wasBefore(tracked, over) : undefined
-    return {
-      ...(renamedFrom !== undefined && { renamedFrom }),
-      ...(restores !== undefined && { restores }),
-      ...(was !== undefined && { was }),
-      ...(modes !== undefined && { modes }),
-      ...(isCreated && { isCreated })
-    }
-  }
-
-  /** The time of an external change, kept within what is possible: an mtime can be set to anything, and moves with the file. */
-  function timeOfChange({ mtimeNs, ctimeNs }: FileIdentity, isOfMode: boolean, last: Version | undefined): number {
-    return Math.max(Math.min(toMs(isOfMode ? ctimeNs : mtimeNs), now()), last?.at ?? 0)
   }
 
   return {
@@ -367,44 +282,4 @@ export function createHistory(bounds: HistoryBounds) {
       files.replace(tracked, [...earlier, ...own], forgotten)
     }
   }
-}
-
-/** Its times may be those of a later change, such as one of its mode, and what is noticed may have begun before: the watcher waits for the end. */
-function sinceWhen({ mtimeNs, ctimeNs }: FileIdentity): number {
-  return Math.min(toMs(mtimeNs), toMs(ctimeNs)) - unnoticedMs
-}
-
-const toMs = (ns: bigint) => Number(ns / 1_000_000n)
-
-/** What is known of a file that leaves a path. */
-function factsOfEnd(tracked: TrackedFile, { renamedTo, over }: MadeStep): Pick<Version, 'renamedTo' | 'was'> {
-  const was = wasBefore(tracked, over)
-  return { ...(renamedTo !== undefined && { renamedTo }), ...(was !== undefined && { was }) }
-}
-
-function otherModes(before: number | undefined, there: Now): Version['modes'] {
-  const since = there.kind === 'file' ? there.identity.mode : undefined
-  return differentModes(before, since)
-}
-
-function differentModes(before: number | undefined, since: number | undefined): Version['modes'] {
-  return before === undefined || since === undefined || before === since ? undefined : [before, since]
-}
-
-function isNews({ now, over }: MadeStep, last: Version | undefined, author: Author | undefined): boolean {
-  if (now.kind === 'none') return over !== undefined || last === undefined || isSomethingThere(last)
-  if (author !== undefined) return true
-  if (now.kind === 'file') return last?.hash !== now.hash
-  return now.entry === 'unread' ? last?.isUnread !== true : last?.link !== now.entry.link
-}
-
-/** @param over what is there, if it is no version */
-function wasBefore(tracked: TrackedFile, over: Entry | undefined): Was | undefined {
-  if (over !== undefined) return over === 'unread' ? undefined : over
-  const link = tracked.versions.at(-1)?.link
-  return link === undefined ? modeOf(tracked) : { link }
-}
-
-function modeOf({ mode }: TrackedFile): Was | undefined {
-  return mode === undefined ? undefined : { mode }
 }

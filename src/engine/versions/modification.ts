@@ -1,7 +1,8 @@
 // Who has changed a file, as answers describe it.
 import type { CommandFacts, ModeFacts, Modification } from '../../../schemas/common.ts'
 import { timestamp } from '../../support/timestamp.ts'
-import type { Author, Version } from './version.ts'
+import type { Author } from './author.ts'
+import type { Version } from './version.ts'
 
 export interface Modifications {
   readonly modified_by: Modification[]

@@ -6,7 +6,8 @@ import { readLink } from '../files/links.ts'
 import { contentHash, readNow } from '../files/read-file.ts'
 import { isHash, type Note, type NotedStep } from '../commit/note.ts'
 import type { Bases } from './bases.ts'
-import { nothing, type History, type MadeStep } from './history.ts'
+import { type MadeStep, nothing } from './made-step.ts'
+import type { History } from './history.ts'
 import { isSomethingThere } from './version.ts'
 
 interface Parts {

@@ -1,17 +1,5 @@
-// One state of a file, who made it, and what it takes in memory.
-
-/** The agent and the operation that made a version. */
-export interface Author {
-  /** `external` for a change made outside the server. */
-  readonly agentId: string
-  readonly operation: string
-  /** The changes to which it belongs: those of a transaction, or of a task that the agent has named. */
-  readonly changeSet?: string
-  /** Of a change by a shell command: its text, shortened, without secrets. */
-  readonly command?: string
-  /** Set if it is not known which of these made it, `agentId` first. */
-  readonly agents?: readonly string[]
-}
+// One state of a file, and what it takes in memory.
+import type { Author } from './author.ts'
 
 /** What a removed or replaced file was besides its bytes. */
 export interface Was {

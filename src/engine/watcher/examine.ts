@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../../schemas/errors.ts'
 import { OperationError } from '../../errors.ts'
 import type { FileStore } from '../files/file-store.ts'
 import type { OpenEntry } from '../files/walk.ts'
-import { nothing } from '../versions/history.ts'
+import { nothing } from '../versions/made-step.ts'
 import { beginGlance, type ObservationParts } from '../versions/observed-version.ts'
 
 export interface ExamineParts extends ObservationParts {

@@ -1,5 +1,6 @@
 // Notices changes that other programs make to files in use. It gives hints, never the truth: operations compare the content anyhow.
-import { external, type LogEntry } from '../versions/history.ts'
+import { external } from '../versions/author.ts'
+import type { LogEntry } from '../versions/history.ts'
 import type { Root } from '../files/roots.ts'
 import { createBursts, type BulkChange } from './bursts.ts'
 import type { ExamineParts } from './examine.ts'

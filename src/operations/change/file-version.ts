@@ -1,10 +1,10 @@
 // How the operations on files read: each version that is found is kept, and one that no call here made is noted as an external change.
 import { isOperationError, OperationError } from '../../errors.ts'
 import type { FileVersion, KnownBytes } from '../../engine/files/read-file.ts'
-import type { Author } from '../../engine/versions/version.ts'
+import type { Author } from '../../engine/versions/author.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { Caller, OperationContext } from '../../engine/call/context.ts'
-import { nothing } from '../../engine/versions/history.ts'
+import { nothing } from '../../engine/versions/made-step.ts'
 import { beginGlance, beginObservation } from '../../engine/versions/observed-version.ts'
 import { largeBytes } from '../../support/large-work.ts'
 

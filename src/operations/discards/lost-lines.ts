@@ -4,7 +4,7 @@ import { diffLines, type Hunk } from '../../engine/diff/hunks.ts'
 import { splitLines, splitMark } from '../../engine/diff/lines.ts'
 import { hashInTurns } from '../../engine/files/read-file.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
-import { isMadeBy } from '../../engine/versions/history.ts'
+import { isMadeBy } from '../../engine/versions/author.ts'
 import type { Version } from '../../engine/versions/version.ts'
 import { findOwners } from '../blame/owners.ts'
 

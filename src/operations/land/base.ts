@@ -1,5 +1,5 @@
 // The state of a file from which on its changes are not committed.
-import { external } from '../../engine/versions/history.ts'
+import { external } from '../../engine/versions/author.ts'
 import type { LineageChange, State } from '../undo/lineages.ts'
 import type { HeadFile, NowFile, PastHead } from './file-states.ts'
 import type { KnownLife } from './known-life.ts'

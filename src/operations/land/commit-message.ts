@@ -1,6 +1,6 @@
 // What a commit says of the changes that it lands.
 import type { LandInput } from '../../../schemas/land.ts'
-import { external } from '../../engine/versions/history.ts'
+import { external } from '../../engine/versions/author.ts'
 import type { CommitFile } from '../../support/project/stage-files.ts'
 import type { Landing } from './plan-landing.ts'
 

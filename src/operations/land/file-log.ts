@@ -1,5 +1,5 @@
 // What has become of one file since HEAD: its content, its names, whether it is there, and who has made each of these.
-import { external } from '../../engine/versions/history.ts'
+import { external } from '../../engine/versions/author.ts'
 import { splitLines } from '../../engine/diff/lines.ts'
 import type { LineageChange, State } from '../undo/lineages.ts'
 import { findBase, isSame, isSameState, type Base, type BaseFacts } from './base.ts'

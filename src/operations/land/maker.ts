@@ -1,6 +1,6 @@
 // Who has made a change that is not committed, as far as that is known.
 import { nobodyKnown, type Version } from '../../engine/versions/version.ts'
-import { external, probableEdit } from '../../engine/versions/history.ts'
+import { external, probableEdit } from '../../engine/versions/author.ts'
 
 export interface Maker {
   /** `external` for people and programs beside the server, `unknown` where nobody can tell. */

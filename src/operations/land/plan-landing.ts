@@ -1,6 +1,6 @@
 // What a landing takes of all files, and what stands in its way.
 import { composeFile, type FileDependence, type LandedFile } from './compose-file.ts'
-import { external } from '../../engine/versions/history.ts'
+import { external } from '../../engine/versions/author.ts'
 import type { LineChoice } from './compose-lines.ts'
 import type { FileLog } from './file-log.ts'
 import { mayBeOf, unknown, type Maker } from './maker.ts'

@@ -1,4 +1,5 @@
 // Everything of a landing up to the commit: what it takes, and what the commit says.
+import { someOf } from '../../support/cut-text.ts'
 import type { LandDependence, LandForgotten, LandInput, LandPrepareOutput } from '../../../schemas/land.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { compilePathGlob } from '../../engine/files/glob/glob.ts'
@@ -214,6 +215,9 @@ function notesOf({ locks, activity }: OperationContext, { files, agents, makers 
   })
 }
 
+/** In a message. */
+const maxNamed = 5
+
 /** What the user has staged of a path is not in the tree as it is, and a landing would lose it. */
 async function refuseStaged(
   tree: WorkTree,
@@ -230,10 +234,8 @@ async function refuseStaged(
     return now?.blob === before?.blob && now?.mode === before?.mode ? [] : [nameOf(path)]
   })
   if (staged.length === 0) return
-  const some = staged.slice(0, 5)
-  const more = staged.length > some.length ? ` and ${staged.length - some.length} more` : ''
   throw new OperationError(
     'INVALID_REQUEST',
-    `Nothing was landed: the index has changes of ${some.join(', ')}${more} that are staged. Commit them, or take them out of the index: git restore --staged -- ${some.join(' ')}`
+    `Nothing was landed: the index has changes of ${someOf(staged, maxNamed)} that are staged. Commit them, or take them out of the index: git restore --staged -- ${staged.slice(0, maxNamed).join(' ')}`
   )
 }

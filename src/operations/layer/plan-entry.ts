@@ -2,7 +2,7 @@
 import type { OperationContext } from '../../engine/call/context.ts'
 import type { Layer } from '../../engine/layers/layers.ts'
 import type { LayerEntry } from '../../engine/layers/layer-contents.ts'
-import { byCommand } from '../../engine/versions/history.ts'
+import { byCommand } from '../../engine/versions/author.ts'
 import { OperationError } from '../../errors.ts'
 import { readVersion } from '../change/file-version.ts'
 import type { PathPlan, Plan } from '../change/plan.ts'

@@ -2,7 +2,7 @@
 import type { UndoInput } from '../../../schemas/undo.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { compilePathGlob } from '../../engine/files/glob/glob.ts'
-import { external } from '../../engine/versions/history.ts'
+import { external } from '../../engine/versions/author.ts'
 import { OperationError } from '../../errors.ts'
 import { firstDigits } from '../../support/hash-digits.ts'
 import type { Lineage, LineageChange } from './lineages.ts'

@@ -1,4 +1,5 @@
 // The mount namespace of an isolated command: its roots are overlays over the live tree. A process holds it until the layer is read.
+import { someOf } from '../../support/cut-text.ts'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -124,9 +125,8 @@ function refuseMountsBelow(roots: readonly string[]): void {
   const mounts = readMounts()
   const found = roots.flatMap((root) => mountsBelow(root, mounts))
   if (found.length === 0) return
-  const which = found.slice(0, 3).join(', ') + (found.length > 3 ? ` and ${found.length - 3} more` : '')
   throw new Error(
-    `other file systems are mounted below the root (${which}): no layer can lie over them. Mount them outside of it, where a symbolic link may lead to them, or run the command without --isolated`
+    `other file systems are mounted below the root (${someOf(found, 3)}): no layer can lie over them. Mount them outside of it, where a symbolic link may lead to them, or run the command without --isolated`
   )
 }
 

@@ -1,5 +1,6 @@
 // The versions of the files, and which agents made them.
-import { external, type FileHistory, type History, type LogEntry } from '../../engine/versions/history.ts'
+import { external } from '../../engine/versions/author.ts'
+import type { FileHistory, History, LogEntry } from '../../engine/versions/history.ts'
 import { asLater, type Forgotten, type Version } from '../../engine/versions/version.ts'
 import { hasTypes, isFields } from './fields.ts'
 import { inSlices } from '../../support/slices.ts'

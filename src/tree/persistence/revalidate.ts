@@ -1,6 +1,6 @@
 // After a restart: compares the files with what the last process saw. A file that differs was changed from outside.
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
-import { external } from '../../engine/versions/history.ts'
+import { external } from '../../engine/versions/author.ts'
 import type { Logger } from '../../support/logger.ts'
 import { examine, type ExamineParts } from '../../engine/watcher/examine.ts'
 

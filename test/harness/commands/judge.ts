@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { graceMs } from '../../../src/engine/commands/open-command.ts'
-import { byCommand } from '../../../src/engine/versions/history.ts'
+import { byCommand } from '../../../src/engine/versions/author.ts'
 import type { Version } from '../../../src/engine/versions/version.ts'
 import type { Campaign, Told, Write } from './campaign.ts'
 
