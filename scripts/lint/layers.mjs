@@ -41,7 +41,7 @@ const bans = [
     why: 'What is set up outside of the server loads nothing of the server.'
   },
   {
-    from: ['src/program/guard/', 'src/program/hook/', 'src/program/cli/guard.ts', 'src/program/cli/discover.ts'],
+    from: ['src/program/hook/', 'src/program/cli/guard.ts', 'src/program/cli/discover.ts'],
     to: [...service, 'src/config/', 'src/engine/locks/', 'src/engine/diff/', 'src/errors.ts', 'schemas/'],
     why: 'Harnesses run them before every edit: they load nothing of the service.'
   },

@@ -4,9 +4,9 @@ import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { findServer } from '../../tree/state/state-file.ts'
-import { deny, denyLeased, denyUnleased, type Decision, type Lacking } from '../guard/decision.ts'
-import { parseHookInput, type NativeEdit } from '../guard/hook-input.ts'
-import { findStanding, type Inquiry, type Server, type Standing } from '../guard/leases.ts'
+import { deny, denyLeased, denyUnleased, type Decision, type Lacking } from '../hook/guard/decision.ts'
+import { parseHookInput, type NativeEdit } from '../hook/guard/hook-input.ts'
+import { findStanding, type Inquiry, type Server, type Standing } from '../hook/guard/leases.ts'
 
 interface Flags {
   readonly agent?: string

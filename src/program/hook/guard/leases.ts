@@ -1,9 +1,9 @@
 // Asks the server which agents hold leases on a file, and loads as little of Node as possible.
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { openAddress } from '../../tree/coordinator/address.ts'
-import { createStateDirectory } from '../../tree/state/state-directory.ts'
-import { readLines } from '../../support/read-lines.ts'
+import { openAddress } from '../../../tree/coordinator/address.ts'
+import { createStateDirectory } from '../../../tree/state/state-directory.ts'
+import { readLines } from '../../../support/read-lines.ts'
 
 export interface Lease {
   readonly agent_id: string | null

@@ -1,8 +1,8 @@
 // The answer of the hook, in the format of Claude Code, which Cursor, Codex and VS Code read too.
 import type { NativeEdit } from './hook-input.ts'
 import type { Lease, Standing } from './leases.ts'
-import { timestamp } from '../../support/timestamp.ts'
-import { shortened } from '../../support/cut-text.ts'
+import { timestamp } from '../../../support/timestamp.ts'
+import { shortened } from '../../../support/cut-text.ts'
 
 /** No output leaves the decision to the harness. */
 export type Decision =
