@@ -1,12 +1,12 @@
 // async-crud-mcp guard: a pre-tool hook that keeps native edits off files that another agent has leased, or that need a lease.
 import { once } from 'node:events'
-import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
-import { findServer } from '../../tree/state/state-file.ts'
+import { messageOf } from '../../support/error-message.ts'
+import { findServerOf, toBase } from '../hook/find-server.ts'
 import { deny, denyLeased, denyUnleased, type Decision, type Lacking } from '../hook/guard/decision.ts'
-import { parseHookInput, type NativeEdit } from '../hook/guard/hook-input.ts'
-import { findStanding, type Inquiry, type Server, type Standing } from '../hook/guard/leases.ts'
+import { parseHookInput } from '../hook/guard/hook-input.ts'
+import { findStanding, type Inquiry, type Standing } from '../hook/guard/leases.ts'
 
 interface Flags {
   readonly agent?: string
@@ -37,7 +37,7 @@ export function createGuardCommand(): Command {
     .option(
       '--url <address>',
       'the server (default: found by its state file, above the edited file or the session)',
-      toBase
+      toAddress
     )
     .option('--token <secret>', 'bearer token of the server (default: ASYNC_CRUD_MCP_DAEMON__TOKEN)')
     .option('--timeout <seconds>', 'time to find out who has leased the file, 0.1-60', toSeconds, 2)
@@ -62,7 +62,10 @@ async function decide({ agent, url, token, timeout }: Flags): Promise<Decision |
   const failures: unknown[] = []
   for (const file of edit.files) {
     try {
-      const { others, lack } = await ask({ ...caller, server: url ?? findTree(file, edit), file }, timeout)
+      const { others, lack } = await ask(
+        { ...caller, server: url === undefined ? findServerOf({ file, cwd: edit.cwd }) : { url }, file },
+        timeout
+      )
       if (others.length > 0) return denyLeased(edit, file, others)
       if (lack !== undefined) lacking.push({ file, lack })
     } catch (error) {
@@ -81,8 +84,8 @@ async function ask(inquiry: Inquiry, timeout: number): Promise<Standing> {
   try {
     return await findStanding(inquiry)
   } catch (error) {
-    const reason = signal.aborted ? `no answer within ${timeout} s` : messageOf(error)
-    const where = server instanceof URL ? server.origin : `the server of ${server.root}`
+    const reason = signal.aborted ? `no answer within ${timeout} s` : wordsOf(error)
+    const where = server.url?.origin ?? `the server of ${server.root}`
     throw new Error(`could not ask ${where} who has leased ${file}: ${reason}`, { cause: error })
   }
 }
@@ -93,13 +96,6 @@ async function readInput(signal: AbortSignal): Promise<string> {
     throw new Error('the hook input on standard input does not end')
   })
   return Promise.race([input, timeout])
-}
-
-function findTree(file: string, { cwd }: NativeEdit): Server {
-  const state = findServer(dirname(file)) ?? findServer(cwd)
-  if (state === undefined)
-    throw new Error(`no running server found above ${file} or ${cwd}; start one, or name it with --url`)
-  return state.url === null || state.is_outside === true ? { root: state.project.root } : toBase(state.url)
 }
 
 function answer(decision: Decision | undefined): void {
@@ -113,18 +109,17 @@ function explainFailure(error: unknown, closedByFlag: boolean): Decision {
   const outcome = isClosed
     ? 'The edit was not run, because this guard is closed (--closed). Start the server, or ask the operator.'
     : 'The edit goes on unchecked.'
-  const message = `async-crud-mcp guard: ${messageOf(error)}. ${outcome}`
+  const message = `async-crud-mcp guard: ${wordsOf(error)}. ${outcome}`
   process.stderr.write(`${message}\n`)
   return isClosed ? deny(message) : { systemMessage: message }
 }
 
-/** The base address of the routes, from that of the server or of its MCP endpoint. */
-function toBase(value: string): URL {
-  const url = URL.canParse(value) ? new URL(value) : undefined
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol))
-    throw new InvalidArgumentError('Expected an address such as http://127.0.0.1:8720.')
-  url.pathname = url.pathname.replace(/\/?(?:mcp)?\/?$/, '/')
-  return url
+function toAddress(value: string): URL {
+  try {
+    return toBase(value)
+  } catch (error) {
+    throw new InvalidArgumentError(messageOf(error))
+  }
 }
 
 function toSeconds(value: string): number {
@@ -133,11 +128,9 @@ function toSeconds(value: string): number {
   throw new InvalidArgumentError('Expected a number from 0.1 to 60.')
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error
-    ? error.message
-        .replace(/^error: /, '')
-        .replaceAll('\n', ' ')
-        .replace(/\.$/, '')
-    : String(error)
+function wordsOf(error: unknown): string {
+  return messageOf(error)
+    .replace(/^error: /, '')
+    .replaceAll('\n', ' ')
+    .replace(/\.$/, '')
 }

@@ -1,14 +1,7 @@
 // Passes an event to the server: over HTTP, or through the socket of a tree of which no process listens. Loads as little of Node as possible.
-import type { IncomingMessage } from 'node:http'
-import { text } from 'node:stream/consumers'
 import { callAuthority } from './call-authority.ts'
-
-export interface Server {
-  /** The base address of its routes; undefined if no process of the tree listens. */
-  readonly url?: URL
-  /** The first root; undefined for a server of which only the address is known. */
-  readonly root?: string
-}
+import type { Server } from './find-server.ts'
+import { postJson, readJson } from './post-json.ts'
 
 export interface Question {
   readonly harness: string
@@ -41,24 +34,16 @@ async function post(
   base: URL,
   { harness, event, agent, token, waitSeconds, signal, onWait }: Question
 ): Promise<string> {
-  const { request } = base.protocol === 'https:' ? await import('node:https') : await import('node:http')
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const headers = {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(event),
-      ...(waitSeconds !== undefined && { 'x-wait-seconds': String(waitSeconds) }),
-      ...(agent !== undefined && { 'x-agent-id': agent }),
-      ...(token !== '' && { authorization: `Bearer ${token}` })
-    }
-    const url = new URL(`hooks/${harness}`, base)
-    request(url, { method: 'POST', headers, signal }, resolve).on('error', reject).end(event)
-  })
+  const headers = {
+    ...(waitSeconds !== undefined && { 'x-wait-seconds': String(waitSeconds) }),
+    ...(agent !== undefined && { 'x-agent-id': agent })
+  }
+  const response = await postJson(new URL(`hooks/${harness}`, base), { body: event, headers, token, signal })
   onWait(Number(response.headers['x-wait-seconds'] ?? waitSeconds ?? 0))
-  const answer = await text(response)
-  const fields = parse(answer)
+  const { text = '', fields } = (await readJson(response)) ?? {}
   // What fails after a wait for a lock has begun its answer with 200.
-  if (response.statusCode === 200 && fields !== undefined && fields.status !== 'error') return answer
-  const message = typeof fields?.message === 'string' ? fields.message : 'not an async-crud-mcp server'
+  if (response.statusCode === 200 && fields !== undefined && fields['status'] !== 'error') return text
+  const message = typeof fields?.['message'] === 'string' ? fields['message'] : 'not an async-crud-mcp server'
   const status = response.statusCode === 200 ? '' : ` ${response.statusCode}`
   const Failure = response.statusCode === 401 ? TokenMissing : Error
   throw new Failure(`the server answered${status}: ${message}`)
@@ -71,14 +56,4 @@ async function askAuthority(
   const input = { harness, event: JSON.parse(event) as unknown, agent_id: agent, wait_seconds: waitSeconds }
   const { answer } = await callAuthority(root, { name: 'native_hook', input, signal, onWait })
   return JSON.stringify(answer ?? {})
-}
-
-/** Undefined for anything but a JSON object. */
-function parse(answer: string): { readonly status?: unknown; readonly message?: unknown } | undefined {
-  try {
-    const value: unknown = JSON.parse(answer)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
 }

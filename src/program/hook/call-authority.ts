@@ -2,6 +2,7 @@
 import { openAddress } from '../../tree/coordinator/address.ts'
 import { createStateDirectory } from '../../tree/state/state-directory.ts'
 import { readLines } from '../../support/read-lines.ts'
+import { maxAnswerBytes as defaultBytes } from './post-json.ts'
 
 export interface AuthorityCall {
   /** Of the operation. */
@@ -10,11 +11,9 @@ export interface AuthorityCall {
   readonly signal: AbortSignal
   /** The call waits for a lock: at most for so many seconds. */
   readonly onWait?: (seconds: number) => void
-  /** Default: 4 MiB. */
+  /** Default: that of an answer over HTTP. */
   readonly maxAnswerBytes?: number
 }
-
-const defaultAnswerBytes = 4_194_304
 
 interface Reply {
   readonly type?: string
@@ -57,7 +56,7 @@ export async function callAuthority(root: string, call: AuthorityCall): Promise<
 
 async function callAt(
   path: string,
-  { name, input, signal, onWait, maxAnswerBytes = defaultAnswerBytes }: AuthorityCall
+  { name, input, signal, onWait, maxAnswerBytes = defaultBytes }: AuthorityCall
 ): Promise<Readonly<Record<string, unknown>>> {
   const { connect } = await import('node:net')
   const socket = connect({ path, signal })

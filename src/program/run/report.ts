@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { userInfo } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { orUndefined } from '../../support/attempt.ts'
-import { askServer, type Server } from '../hook/ask-server.ts'
-import { findServerOf } from '../hook/find-server.ts'
+import { askServer } from '../hook/ask-server.ts'
+import { findServerOf, type Server } from '../hook/find-server.ts'
 
 export interface Reported {
   readonly command: readonly string[]

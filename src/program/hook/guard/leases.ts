@@ -1,9 +1,7 @@
 // Asks the server which agents hold leases on a file, and loads as little of Node as possible.
-import type { IncomingMessage } from 'node:http'
-import { text } from 'node:stream/consumers'
-import { openAddress } from '../../../tree/coordinator/address.ts'
-import { createStateDirectory } from '../../../tree/state/state-directory.ts'
-import { readLines } from '../../../support/read-lines.ts'
+import { CallRefused, callAuthority } from '../call-authority.ts'
+import type { Server } from '../find-server.ts'
+import { postJson, readJson } from '../post-json.ts'
 
 export interface Lease {
   readonly agent_id: string | null
@@ -21,9 +19,6 @@ export interface Standing {
   readonly lack: 'no lease' | 'a shared lease' | undefined
 }
 
-/** The base address of its routes, or, if no process of a tree listens, the first root. */
-export type Server = URL | { readonly root: string }
-
 export interface Inquiry {
   readonly server: Server
   readonly file: string
@@ -38,8 +33,6 @@ export interface Inquiry {
 const ownName = 'async-crud-mcp guard'
 /** Such a file cannot be leased, so none is needed. */
 const unleasable: readonly unknown[] = ['PATH_OUTSIDE_BASE', 'NOT_A_FILE', 'ACCESS_DENIED']
-/** An answer about one file has a few hundred bytes. */
-const maxAnswerBytes = 1_048_576
 
 /** @throws Error that says why the server gave no answer */
 export async function findStanding({ agentId, ...inquiry }: Inquiry): Promise<Standing> {
@@ -63,70 +56,19 @@ export async function findStanding({ agentId, ...inquiry }: Inquiry): Promise<St
 
 type Answer = Readonly<Record<string, unknown>>
 
-async function ask({ server, ...inquiry }: Omit<Inquiry, 'agentId'>, input: object): Promise<Answer> {
-  return server instanceof URL ? post(server, inquiry, input) : callAuthority(server.root, inquiry.signal, input)
+async function ask({ server, token, signal }: Omit<Inquiry, 'agentId'>, input: object): Promise<Answer> {
+  if (server.url === undefined) return askAuthority(server.root ?? '', input, signal)
+  const response = await postJson(new URL('lock_status', server.url), { body: JSON.stringify(input), token, signal })
+  const answer = await readJson(response)
+  if (answer === undefined) throw new Error(`what answered (${response.statusCode}) is not an async-crud-mcp server`)
+  return answer.fields
 }
 
-/** Through the socket over which the processes of a tree speak to each other. */
-async function callAuthority(root: string, signal: AbortSignal, input: object): Promise<Answer> {
-  const address = openAddress(root, createStateDirectory(root))
+async function askAuthority(root: string, input: object, signal: AbortSignal): Promise<Answer> {
   try {
-    const failures: unknown[] = []
-    for (const path of address.paths) {
-      try {
-        return await callAt(path, signal, input)
-      } catch (error) {
-        failures.push(error)
-      }
-    }
-    throw failures[0]
-  } finally {
-    address.close()
-  }
-}
-
-async function callAt(path: string, signal: AbortSignal, input: object): Promise<Answer> {
-  const { connect } = await import('node:net')
-  const socket = connect({ path, signal })
-  try {
-    const caller = { transport: 'internal' }
-    socket.write(`${JSON.stringify({ type: 'call', id: 1, name: 'lock_status', input, caller, progress: false })}\n`)
-    for await (const line of readLines(socket, maxAnswerBytes)) {
-      const { result, error } = (parse(line?.toString('utf8') ?? '') ?? {}) as Record<string, Answer | undefined>
-      if (error !== undefined) return { error_code: error['code'], message: error['message'] }
-      if (result !== undefined) return result
-    }
-    throw new Error('the server of the tree has gone')
-  } finally {
-    socket.destroy()
-  }
-}
-
-async function post(base: URL, { token, signal }: Pick<Inquiry, 'token' | 'signal'>, input: object): Promise<Answer> {
-  const { request } = base.protocol === 'https:' ? await import('node:https') : await import('node:http')
-  const body = JSON.stringify(input)
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const headers = {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
-      ...(token !== '' && { authorization: `Bearer ${token}` })
-    }
-    request(new URL('lock_status', base), { method: 'POST', headers, signal }, resolve).on('error', reject).end(body)
-  })
-  let length = 0
-  response.on('data', (chunk: Buffer) => {
-    length += chunk.length
-    if (length > maxAnswerBytes) response.destroy(new Error('its answer does not end'))
-  })
-  const answer = parse(await text(response))
-  if (typeof answer === 'object' && answer !== null) return answer as Answer
-  throw new Error(`what answered (${response.statusCode}) is not an async-crud-mcp server`)
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+    return await callAuthority(root, { name: 'lock_status', input, signal })
+  } catch (error) {
+    if (error instanceof CallRefused && unleasable.includes(error.code)) return { error_code: error.code }
+    throw error
   }
 }
