@@ -25,4 +25,3 @@ export function discardMessage(agent: string, { command, others }: Command): str
 }
 
 const maxListed = 3
-

@@ -88,11 +88,7 @@ export function createHeldChanges(history: History, suspects: SuspectsByPath, st
   }
 
   /** @param isTooLate the command that they wait for goes on: another program may have made them, unless a command names them */
-  function logHeld(
-    isMeant: IsMeant,
-    isTooLate: boolean,
-    found: readonly Found[] = []
-  ): void {
+  function logHeld(isMeant: IsMeant, isTooLate: boolean, found: readonly Found[] = []): void {
     const all: Found[] = [...found]
     for (const [path, one] of held) {
       const verdict = decide(path, one.suspects)

@@ -27,12 +27,17 @@ export interface FileLog {
 }
 
 /** Whoever has made what differs from HEAD. */
-export function makersOf(log: FileLog): Maker[] {
+export function makersOf(log: FileLog): readonly Maker[] {
   const { head, now, lines, contentMakers, creator, remover, renamers, modeMaker } = log
-  const ofLines = lines?.lines.flatMap(({ made, removed }) => [made?.change, removed?.change]) ?? contentMakers
-  const ofFile = [...(head === undefined ? [creator] : []), ...(now === undefined ? [remover] : [])]
-  const others = [...ofFile, ...renamers, modeMaker]
-  return [...ofLines, ...others].filter((maker) => maker !== undefined)
+  const makers = new Set(lines === undefined ? [...contentMakers, ...renamers] : renamers)
+  for (const { made, removed } of lines?.lines ?? []) {
+    if (made !== undefined) makers.add(made.change)
+    if (removed !== undefined) makers.add(removed.change)
+  }
+  if (head === undefined) makers.add(creator)
+  if (now === undefined) makers.add(remover)
+  if (modeMaker !== undefined) makers.add(modeMaker)
+  return [...makers]
 }
 
 export interface FileFacts extends BaseFacts {

@@ -17,6 +17,7 @@ import {
   type IndexEntry
 } from '../../support/project/commit-files.ts'
 import { openWorkTree, type WorkTree } from '../../support/project/work-tree.ts'
+import { removeLeftScratch } from '../../support/scratch.ts'
 import { servedDirectory } from '../../tree/state/served-directory.ts'
 import { removeLeftTrees } from './landing-trees.ts'
 
@@ -66,10 +67,10 @@ export async function finishLanding(
   const signal = AbortSignal.timeout(endMs)
   own?.write(landingNote, JSON.stringify({ parent, commit, reason }), { isDurable: true })
   const isMoved = await move(tree, { from: parent, to: commit, reason }, signal)
-  // Else the note stays, so that the next landing or process ends it.
-  if (isMoved) await followIndex(tree, changes, signal)
+  // If the index does not follow, the note stays, so that the next landing or process ends it.
+  const [branch] = isMoved ? await Promise.all([readBranch(tree, signal), followIndex(tree, changes, signal)]) : []
   own?.remove(landingNote)
-  return isMoved ? { branch: await readBranch(tree, signal) } : undefined
+  return branch === undefined ? undefined : { branch }
 }
 
 /** @throws OperationError INVALID_REQUEST if another Git holds the lock of the index for too long */
@@ -100,6 +101,7 @@ export async function endLandings({ files, log }: Pick<OperationContext, 'files'
   const [root] = files.roots
   if (root === undefined) return
   await removeLeftTrees(join(root.real, ownFolder))
+  await removeLeftScratch()
   if (servedDirectory(root).read(landingNote) === undefined) return
   const signal = AbortSignal.timeout(endMs)
   const tree = await openWorkTree(root.real, signal)

@@ -1,8 +1,8 @@
 // Makes a commit of files that are given, beside the working tree and the index of the user, without running anything that the repository
 // names.
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { withScratch } from '../scratch.ts'
 import { pipeGit, runGit } from './run-git.ts'
 import { stageFiles, type CommitFile } from './stage-files.ts'
 import { withStandIn } from './stand-in.ts'
@@ -22,11 +22,10 @@ export async function writeTree(
   files: readonly CommitFile[],
   signal: AbortSignal
 ): Promise<string> {
-  const scratch = await mkdtemp(join(tmpdir(), 'async-crud-mcp-land-'))
-  try {
+  return withScratch(async (scratch) => {
     const workTree = join(scratch, 'tree')
     await mkdir(workTree)
-    return await withStandIn({ ...tree, workTree }, workTree, async ({ options, variables }) => {
+    return withStandIn({ ...tree, workTree }, workTree, async ({ options, variables }) => {
       const own = { ...variables, GIT_INDEX_FILE: join(scratch, 'index') }
       const git = async (args: readonly string[], input: Buffer) => {
         const output = await pipeGit([...options, ...args], signal, own, input)
@@ -36,9 +35,7 @@ export async function writeTree(
       await git(['read-tree', commit], Buffer.alloc(0))
       return stageFiles(workTree, files, git)
     })
-  } finally {
-    await rm(scratch, { recursive: true, force: true })
-  }
+  })
 }
 
 /** As Git's settings say, of the repository and of the user; undefined if they name nobody. */

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { toBytes, toName } from '../raw-name.ts'
 import { pipeGit, streamGit } from './run-git.ts'
-import { withStandIn } from './stand-in.ts'
+import { withStandIn, type StandIn } from './stand-in.ts'
 import { nameIn, type WorkTree } from './work-tree.ts'
 
 export interface WantedBlob {
@@ -59,37 +59,57 @@ export async function readBlobs(
 ): Promise<Map<WantedBlob, Buffer | undefined>> {
   const found = new Map<WantedBlob, Buffer | undefined>(wanted.map((one) => [one, undefined]))
   if (wanted.length === 0) return found
-  await withStandIn(tree, tree.workTree, async ({ options, variables }) => {
-    const names = wanted.map(({ path }) => toBytes(nameIn(tree, path)))
-    const filtered = new Set<string>()
-    const nul = Buffer.of(0)
-    const asked = Buffer.concat(names.flatMap((name) => [name, nul]))
-    const checked = await pipeGit([...options, 'check-attr', '-z', '--stdin', ...attributes], signal, variables, asked)
-    if (checked === undefined) return
-    const answers = splitAt(checked, nul)
-    for (let at = 0; at + 2 < answers.length; at += 3)
-      if (!['unspecified', 'unset'].includes(answers[at + 2]!.toString())) filtered.add(answers[at]!.toString('latin1'))
-    const read = wanted.filter((_one, index) => {
-      const name = names[index]!
-      return !filtered.has(name.toString('latin1')) && !name.includes(10)
-    })
-    // The length that Git prints is that before the conversion, so that a mark which nobody can guess ends each file.
-    const mark = randomBytes(16).toString('hex')
-    const lines = read.flatMap(({ path, blob }) => [
-      Buffer.from(`${blob} `),
-      toBytes(nameIn(tree, path)),
-      Buffer.of(10)
+  const named = wanted
+    .map((one) => ({ one, name: toBytes(nameIn(tree, one.path)) }))
+    .filter(({ name }) => !name.includes(10))
+  await withStandIn(tree, tree.workTree, async (standIn) => {
+    const names = named.map(({ name }) => name)
+    const blobs = named.map(({ one }) => one.blob)
+    // The stand-in knows of no programs: of a file that one would make, the bytes are read for nothing.
+    const [filtered, contents] = await Promise.all([
+      filteredNames(standIn, names, signal),
+      readContents(standIn, names, blobs, signal)
     ])
-    const args = [...options, 'cat-file', `--batch=${mark} %(objecttype)`, '--filters']
-    const output = await pipeGit(args, signal, variables, Buffer.concat(lines), maxBytes)
-    if (output === undefined) return
-    const parts = splitAt(output, Buffer.from(`${mark} blob\n`)).slice(1)
-    // A blob that is missing has no mark.
-    if (parts.length !== read.length) return
-    for (const [index, one] of read.entries()) found.set(one, parts[index]!.subarray(0, -1))
+    if (filtered === undefined || contents === undefined) return
+    for (const [index, { one, name }] of named.entries())
+      if (!filtered.has(name.toString('latin1'))) found.set(one, contents[index]!)
   })
   return found
 }
+
+async function filteredNames(
+  { options, variables }: StandIn,
+  names: readonly Buffer[],
+  signal: AbortSignal
+): Promise<ReadonlySet<string> | undefined> {
+  const asked = Buffer.concat(names.flatMap((name) => [name, nul]))
+  const checked = await pipeGit([...options, 'check-attr', '-z', '--stdin', ...attributes], signal, variables, asked)
+  if (checked === undefined) return undefined
+  const filtered = new Set<string>()
+  const answers = splitAt(checked, nul)
+  for (let at = 0; at + 2 < answers.length; at += 3)
+    if (!['unspecified', 'unset'].includes(answers[at + 2]!.toString())) filtered.add(answers[at]!.toString('latin1'))
+  return filtered
+}
+
+/** The length that Git prints is that before the conversion, so that a mark which nobody can guess ends each file. */
+async function readContents(
+  { options, variables }: StandIn,
+  names: readonly Buffer[],
+  blobs: readonly string[],
+  signal: AbortSignal
+): Promise<readonly Buffer[] | undefined> {
+  const mark = randomBytes(16).toString('hex')
+  const lines = names.flatMap((name, index) => [Buffer.from(`${blobs[index]} `), name, Buffer.of(10)])
+  const args = [...options, 'cat-file', `--batch=${mark} %(objecttype)`, '--filters']
+  const output = await pipeGit(args, signal, variables, Buffer.concat(lines), maxBytes)
+  if (output === undefined) return undefined
+  const parts = splitAt(output, Buffer.from(`${mark} blob\n`)).slice(1)
+  // A blob that is missing has no mark.
+  return parts.length === names.length ? parts.map((part) => part.subarray(0, -1)) : undefined
+}
+
+const nul = Buffer.of(0)
 
 function splitAt(bytes: Buffer, mark: Buffer): Buffer[] {
   const parts: Buffer[] = []

@@ -1,7 +1,8 @@
 // Puts files into a working tree and its index, as a commit is to have them.
-import { chmod, lstat, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmodSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isErrno } from '../errno.ts'
+import { inSlices } from '../slices.ts'
 
 export interface CommitFile {
   /** As Git spells it: relative to the working tree, with slashes. */
@@ -11,9 +12,6 @@ export interface CommitFile {
   /** As the file has them in a working tree, or the target of a link; undefined if the file is removed. */
   readonly bytes: Buffer | undefined
 }
-
-/** Files that are written at once. */
-const atOnce = 16
 
 /** @param git runs Git on that working tree and index @returns the id of the tree that the index has then */
 export async function stageFiles(
@@ -30,40 +28,38 @@ export async function stageFiles(
   const removed = files.filter(({ bytes }) => bytes === undefined)
   const made = files.filter(({ bytes }) => bytes !== undefined)
   // A name that was a file can be a folder now: what goes must go first.
-  await inGroups(removed, ({ name }) => rm(join(workTree, name), { force: true }))
-  const folders = new Set(made.map(({ name }) => dirname(join(workTree, name))))
-  await inGroups([...folders], (folder) => mkdir(folder, { recursive: true }))
-  await inGroups(made, (file) => place(workTree, file))
+  await inSlices(removed, ({ name }) => rmSync(join(workTree, name), { force: true }))
+  await inSlices(made, (file) => place(workTree, file))
   await update(['--add', '--remove', '--replace'], [...removed, ...made])
   // Not every file system has modes: one shows all files as executable, another none.
-  const stats = await Promise.all(made.map(({ name }) => lstat(join(workTree, name))))
-  const isShown = stats.map(({ mode }) => (mode & 0o100) !== 0)
-  const mistaken = (wanted: string, shows: boolean) =>
-    made.filter(({ mode }, at) => mode === wanted && isShown[at] === shows)
-  await update(['--chmod=+x'], mistaken('100755', false))
-  await update(['--chmod=-x'], mistaken('100644', true))
+  for (const [mode, isExecutable, flag] of [
+    ['100755', true, '+x'],
+    ['100644', false, '-x']
+  ] as const) {
+    const some = made.filter((file) => file.mode === mode)
+    const [first] = some
+    const isShown = first && (lstatSync(join(workTree, first.name)).mode & 0o100) !== 0
+    if (isShown !== isExecutable) await update([`--chmod=${flag}`], some)
+  }
   return (await git(['write-tree'], Buffer.alloc(0))).toString('latin1').trim()
 }
 
-async function inGroups<Item>(items: readonly Item[], act: (item: Item) => Promise<unknown>): Promise<void> {
-  for (let at = 0; at < items.length; at += atOnce) await Promise.all(items.slice(at, at + atOnce).map(act))
-}
-
-async function place(workTree: string, file: CommitFile): Promise<void> {
+function place(workTree: string, file: CommitFile): void {
   const path = join(workTree, file.name)
+  mkdirSync(dirname(path), { recursive: true })
   try {
-    await make(path, file)
+    make(path, file)
   } catch (error) {
     if (!isErrno(error, 'EEXIST')) throw error
     // A folder is left of a name that was one.
-    await rm(path, { force: true, recursive: true })
-    await make(path, file)
+    rmSync(path, { force: true, recursive: true })
+    make(path, file)
   }
 }
 
 /** @throws EEXIST if something is there */
-async function make(path: string, { mode, bytes = Buffer.alloc(0) }: CommitFile): Promise<void> {
-  if (mode === '120000') return symlink(bytes.toString(), path)
-  await writeFile(path, bytes, { flag: 'wx' })
-  if (mode === '100755') await chmod(path, 0o755)
+function make(path: string, { mode, bytes = Buffer.alloc(0) }: CommitFile): void {
+  if (mode === '120000') return symlinkSync(bytes.toString(), path)
+  writeFileSync(path, bytes, { flag: 'wx' })
+  if (mode === '100755') chmodSync(path, 0o755)
 }

@@ -1,8 +1,8 @@
 // A Git folder that stands in for the one of a repository while Git looks at its files: the repository's own configuration can name
 // filters, which are programs. A user who can write to the tree could have this server run them, outside that user's own confinement.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { withScratch } from '../scratch.ts'
 import { readSmall } from './read-small.ts'
 import type { WorkTree } from './work-tree.ts'
 
@@ -21,16 +21,13 @@ export async function withStandIn<Result>(
   folder: string,
   use: (standIn: StandIn) => Promise<Result>
 ): Promise<Result> {
-  const gitDir = await mkdtemp(join(tmpdir(), 'async-crud-mcp-git-'))
-  try {
+  return withScratch(async (gitDir) => {
     await fill(gitDir, tree)
-    return await use({
+    return use({
       options: [`--git-dir=${gitDir}`, `--work-tree=${tree.workTree}`, '-C', folder],
       variables: { GIT_INDEX_FILE: join(tree.gitDir, 'index'), GIT_OBJECT_DIRECTORY: join(tree.commonDir, 'objects') }
     })
-  } finally {
-    await rm(gitDir, { recursive: true, force: true })
-  }
+  })
 }
 
 /** Writes what Git needs of a repository beside objects and index. From other users it copies only words and patterns. */
