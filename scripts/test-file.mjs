@@ -1,10 +1,12 @@
 // Runs one test file in a process of its own. tap's own runner is left out: it loads a tracer into every program that a test starts, half a second each.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { randomUUID } from 'node:crypto'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { projectRoot } from './prepare.mjs'
+import { endMarked } from './wine.mjs'
 
 /**
  * Bounds on hanging alone. Within the first, tap says which test hangs; a file that does not even answer tap is ended by the second.
@@ -13,6 +15,8 @@ import { projectRoot } from './prepare.mjs'
  */
 const limits = { maxTestSeconds: 300, maxFileSeconds: 1200 }
 const limitsOfNight = { maxTestSeconds: 43_200, maxFileSeconds: 50_000 }
+/** What hangs under Wine is a program that Wine has lost; nothing there has a long form. */
+const limitsOfWine = { maxTestSeconds: 150, maxFileSeconds: 180 }
 
 const preload = join(projectRoot, 'scripts', 'test-preload.cjs')
 /** Of `npm run test:wine`. */
@@ -21,6 +25,8 @@ const runner = windowsNode === undefined ? [process.execPath] : ['wine', windows
 const ofWine = windowsNode !== undefined && {
   NODE_OPTIONS: `--require "Z:${join(projectRoot, 'scripts', 'wine-sockets.cjs')}"`
 }
+/** Programs under Wine leave the group of the one that starts them; those of one test file are known by this variable. */
+const markName = 'ASYNC_CRUD_MCP_TEST_FILE'
 const canEndGroup = process.platform !== 'win32'
 const running = new Set()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -36,12 +42,13 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
  */
 export async function runTestFile(name, path, environment) {
   const start = performance.now()
-  const { maxTestSeconds, maxFileSeconds } = environment.TEST_LENGTH === 'long' ? limitsOfNight : limits
+  const { maxTestSeconds, maxFileSeconds } = limitsFor(environment)
+  const mark = windowsNode === undefined ? undefined : randomUUID()
   const output = openOutput()
   const [command, ...words] = runner
   const child = spawn(command, [...words, '--no-warnings', '--require', preload, path], {
     cwd: projectRoot,
-    env: { ...environment, ...ofWine, TAP_TIMEOUT: String(maxTestSeconds) },
+    env: { ...environment, ...ofWine, ...(mark && { [markName]: mark }), TAP_TIMEOUT: String(maxTestSeconds) },
     stdio: ['ignore', output.fd, output.fd],
     // A group of its own, so that programs which the test has started end with it.
     detached: canEndGroup
@@ -54,6 +61,7 @@ export async function runTestFile(name, path, environment) {
   }, maxFileSeconds * 1000)
   const [code, signal] = await once(child, 'close')
   clearTimeout(limit)
+  if (mark !== undefined) endMarked(markName, mark)
   running.delete(child)
   const lines = output.take().split('\n')
   const counts = lines.findLast((line) => line.startsWith('# { total:')) ?? ''
@@ -80,6 +88,11 @@ export async function runTestFile(name, path, environment) {
       shown.push(`${name} ended with ${signal ?? `exit code ${code}`} before all tests were done.`)
     return shown.join('\n')
   }
+}
+
+function limitsFor({ TEST_LENGTH }) {
+  if (windowsNode !== undefined) return limitsOfWine
+  return TEST_LENGTH === 'long' ? limitsOfNight : limits
 }
 
 /** A file: Node for Windows writes to no pipe of another system. */

