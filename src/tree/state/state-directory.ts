@@ -178,7 +178,7 @@ function replace(directory: Directory, name: string, text: string, isDurable: bo
  * A user who can change the tree may have put a link here, or, in a folder that everyone can write, their own file.
  * Files of this user or root are trusted. A process of root trusts all files, since it serves the trees of other users.
  */
-function refuseForeign(stat: BigIntStats | undefined, kind: 'directory' | 'file', path: string): void {
+export function refuseForeign(stat: BigIntStats | undefined, kind: 'directory' | 'file', path: string): void {
   if (stat === undefined) return
   if (!(kind === 'file' ? stat.isFile() : stat.isDirectory())) {
     const found = stat.isSymbolicLink() ? 'a symbolic link' : stat.isDirectory() ? 'a directory' : 'something else'
