@@ -1,5 +1,4 @@
 // Several processes on one tree: one engine, reached from everywhere with nothing lost on the way.
-import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
 import type { CalledOperation } from '../../../src/engine/call/context.ts'
 import t from 'tap'

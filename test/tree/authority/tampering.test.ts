@@ -21,7 +21,14 @@ t.test('the authority puts a folder that was removed back before it does anythin
   t.match(await post(first.url, 'async_append', { path: 'f', content: '!' }), { status: 'ok' })
   // The state is written anew a moment later.
   const names = tree.own().filter((name) => name !== 'live')
-  t.strictSame(names, ['.gitignore', '.mcp_server_state.json', 'authority.lock', 'authority.secret', 'authority.sock', 'members.lock'])
+  t.strictSame(names, [
+    '.gitignore',
+    '.mcp_server_state.json',
+    'authority.lock',
+    'authority.secret',
+    'authority.sock',
+    'members.lock'
+  ])
   const second = await memberOn(t, tree)
   t.match(await healthOf(second.url), { role: 'relay', authority_pid: process.pid })
   // Nobody calls, and it is put back all the same.
@@ -89,7 +96,7 @@ t.test('each of the files is put back alone, and takes the place of whatever sta
   }
   t.match(await post(authority.url, 'async_append', { path: 'f', content: '?' }), { status: 'ok' })
   const last = await memberOn(t, tree)
-  t.match(await post(last.url, 'async_read', { path: 'f' }), { content: 'one!!!?' })
+  t.match(await post(last.url, 'async_read', { path: 'f' }), { content: 'one!!!!?' })
   t.equal((await authority.stop()).code, 0)
 })
 
