@@ -197,7 +197,7 @@ t.test('a folder that is swapped for a link leads no call out', async (t) => {
 })
 
 t.test('a folder that is swapped for a link while leftovers are swept never lets the sweep out', async (t) => {
-  const names = Array.from({ length: 50 }, (_, index) => `outside/${index}/${leftover}`)
+  const names = Array.from({ length: 300 }, (_, index) => `outside/${index}/${leftover}`)
   const files = names.flatMap((name) => [name, name.replace('outside', 'root/slot')])
   const tree = makeTree(t, Object.fromEntries(files.map((name) => [name, ''])))
   symlinkSync(tree.path('outside'), tree.path('root/evil'))
