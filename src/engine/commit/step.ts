@@ -5,7 +5,7 @@ import { isErrno, OperationError } from '../../errors.ts'
 import { isUnsupported } from '../../support/unsupported.ts'
 import { createAfterChange, notLookedAt } from './after-change.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from '../files/identity.ts'
-import { readLink, refuseLinkToItself } from '../files/links.ts'
+import { readLink } from '../files/links.ts'
 import type { MadeParents } from './parents.ts'
 import { StaleFileError } from './preconditions.ts'
 import { hashNow, type FileVersion } from '../files/read-file.ts'
@@ -150,8 +150,6 @@ export async function prepareStep(
   }
 
   try {
-    if (after.kind === 'moved' && after.from.stat?.isSymbolicLink() === true && change.isMoved !== true)
-      refuseLinkToItself(after.from, place, change.path)
     const staged = await stageAfter()
     const version = versionBefore(change)
     const backup = before.kind === 'none' ? null : await secondName(place, version)
