@@ -1,7 +1,17 @@
 // A program swaps a folder of the tree for a link to the outside, as fast as it can, while the tree is read and changed. With descriptor paths, and
 // without them, as on macOS and Windows. For half a minute each, with figures: TEST_LENGTH=long npm test -- swapped-folders
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
@@ -9,10 +19,12 @@ import { createCommits } from '../../../src/engine/commit/commits.ts'
 import { sweepLeftovers } from '../../../src/engine/commit/leftovers.ts'
 import type { Step } from '../../../src/engine/commit/step.ts'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
+import { connect } from '../../fixtures/clients.ts'
 import { lengthOf } from '../../fixtures/length.ts'
 import { withoutDescriptorPaths } from '../../fixtures/preload.ts'
+import { startServer } from '../../fixtures/server.ts'
 import { hooksOf, stepTo } from '../../fixtures/steps.ts'
-import { makeTree, type Tree } from '../../fixtures/tree.ts'
+import { hashOf, makeTree, type Tree } from '../../fixtures/tree.ts'
 
 // It goes on until every call was made in a moment when the folder was there: how long that takes, the machine decides.
 t.setTimeout(600_000)
@@ -217,13 +229,35 @@ t.test('a folder that is swapped for a link while leftovers are swept never lets
   t.ok(removed > 0, `${removed} files swept against ${swaps} swaps`)
 })
 
+t.test('a rename to another folder is one change: of a file, of a link, and of a file too large to read', async (t) => {
+  const tree = makeTree(t, { 'from/f': 'one', 'from/large': 'x'.repeat(2000), 'to/g': 'old' })
+  symlinkSync('f', tree.path('from/link'))
+  const inode = (path: string) => lstatSync(tree.path(path)).ino
+  const { url } = await startServer(t, tree.root, { crud: { max_file_size_bytes: 1000 } })
+  const client = await connect(t, 'rest', url, 'tester')
+  const rename = (old_path: string, new_path: string, overwrite = false) =>
+    client.call('async_rename', { old_path, new_path, overwrite })
+  const [file, large] = [inode('from/f'), inode('from/large')]
+  t.match(await rename('from/link', 'to/link'), { status: 'ok', changed: true, hash: null })
+  t.match(await rename('from/large', 'to/new/large'), { status: 'ok', changed: true })
+  t.match(await rename('from/f', 'to/g'), { error_code: 'FILE_EXISTS' })
+  t.match(await rename('from/f', 'to/g', true), { status: 'ok', changed: true, hash: hashOf('one') })
+  t.equal(readlinkSync(tree.path('to/link')), 'f')
+  t.strictSame([inode('to/g'), inode('to/new/large')], [file, large], 'the files themselves')
+  t.strictSame(tree.all(), ['from', 'to', 'to/g', 'to/link', 'to/new', 'to/new/large'])
+  t.match(await client.call('async_history', { path: 'to/g', limit: 1 }), { versions: [{ operation: 'async_rename' }] })
+})
+
 t.test('all this holds without descriptor paths', { skip: isAgain && 'this is the run without them' }, async (t) => {
-  const args = ['--import', withoutDescriptorPaths, process.argv[1] as string]
-  const child = spawn(process.execPath, args, { env: { ...process.env, TEST_WITHOUT_DESCRIPTOR_PATHS: 'yes' } })
-  let said = ''
-  child.stdout.on('data', (text: Buffer) => (said += text.toString()))
-  child.stderr.on('data', (text: Buffer) => (said += text.toString()))
-  const code = await new Promise((resolve) => child.once('close', resolve))
-  for (const comment of said.match(/\{"swaps".*\}/g) ?? []) t.comment(comment)
-  t.equal(code, 0, said)
+  const own = process.argv[1] as string
+  for (const file of [own, own.replace('swapped-folders', 'containment')]) {
+    const environment = { ...process.env, TEST_WITHOUT_DESCRIPTOR_PATHS: 'yes' }
+    const child = spawn(process.execPath, ['--import', withoutDescriptorPaths, file], { env: environment })
+    let said = ''
+    child.stdout.on('data', (text: Buffer) => (said += text.toString()))
+    child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+    const code = await new Promise((resolve) => child.once('close', resolve))
+    for (const comment of said.match(/\{"swaps".*\}/g) ?? []) t.comment(comment)
+    t.equal(code, 0, code === 0 ? file : said)
+  }
 })
