@@ -23,7 +23,7 @@ const preload = join(projectRoot, 'scripts', 'test-preload.cjs')
 const windowsNode = process.env.TEST_WINDOWS_NODE
 const runner = windowsNode === undefined ? [process.execPath] : ['wine', windowsNode]
 const ofWine = windowsNode !== undefined && {
-  NODE_OPTIONS: `--require "Z:${join(projectRoot, 'scripts', 'wine-sockets.cjs')}"`
+  NODE_OPTIONS: `--require "Z:${join(projectRoot, 'scripts', 'under-wine.cjs')}"`
 }
 /** Programs under Wine leave the group of the one that starts them; those of one test file are known by this variable. */
 const markName = 'ASYNC_CRUD_MCP_TEST_FILE'

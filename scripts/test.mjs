@@ -1,8 +1,9 @@
 // Prepares the project, then runs all tests, or those whose path contains one of the parts given: npm test -- locks/lock-manager
 // With --full, campaigns of random cases, kills and contending agents have their full lengths: npm run test:full
 // With --without=part, files whose path contains the part are left out.
+// With --passing-on=windows, only files that test/platforms/windows.txt lists to pass there, with --others-on=windows all others.
 import { availableParallelism } from 'node:os'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { fail, prepare, projectRoot } from './prepare.mjs'
@@ -13,10 +14,15 @@ const suites = join(projectRoot, 'dist', 'suites')
 
 prepare()
 const { values: options, positionals } = parseArgs({
-  options: { full: { type: 'boolean' }, without: { type: 'string', multiple: true, default: [] } },
+  options: {
+    full: { type: 'boolean' },
+    without: { type: 'string', multiple: true, default: [] },
+    'passing-on': { type: 'string' },
+    'others-on': { type: 'string' }
+  },
   allowPositionals: true
 })
-const all = findTests()
+const all = onSystem(findTests())
 const leftOut = options.without.length === 0 ? [] : choose(all, options.without.map(withoutEnds))
 const waiting = choose(all, positionals.map(withoutEnds)).filter((name) => !leftOut.includes(name))
 if (waiting.length === 0) fail('all test files are left out')
@@ -61,6 +67,21 @@ function findTests() {
     .filter((path) => /\.test\.c?js$/.test(path))
     .map((path) => withoutEnds(path.replaceAll('\\', '/')))
     .sort()
+}
+
+/** Only those that are asked for by how they end on a system. */
+function onSystem(names) {
+  const { 'passing-on': passing, 'others-on': others } = options
+  if (passing === undefined && others === undefined) return names
+  const listed = readPassing(passing ?? others)
+  for (const name of listed) if (!names.includes(name)) fail(`${name} is listed to pass there, and is no test file`)
+  return names.filter((name) => listed.includes(name) === (passing !== undefined))
+}
+
+/** A line is the path of a file that must pass; one that need not has its reason behind a colon. */
+function readPassing(system) {
+  const lines = readFileSync(join(projectRoot, 'test', 'platforms', `${system}.txt`), 'utf8').split(/\r?\n/)
+  return lines.filter((line) => line !== '' && !line.startsWith('#') && !line.includes(':'))
 }
 
 /** However a file is named: `locks/queue`, `test/locks/queue.test.ts`, `./dist/test/locks/queue.test.js`. */

@@ -1,8 +1,8 @@
 // Wine with a prefix and a server of its own: other Wines of this machine see nothing of it, and it ends with this process.
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const stepLimitMs = 180_000
@@ -18,47 +18,43 @@ export async function startWine() {
   const wine = { WINEPREFIX: prefix, WINEDEBUG: '-all', WINEDLLOVERRIDES: 'mscoree,mshtml=', DISPLAY: '' }
   const environment = { ...process.env, ...wine }
   const run = (...words) => runs(words, environment)
-  // An inode may have belonged to the prefix of a Wine that was not ended: its server answers for this one then.
-  run('wineserver', '--kill')
   // Without --persistent it ends between two files, and a program that starts in that moment waits for ever.
   const server = spawn('wineserver', ['--foreground', '--persistent'], { env: environment, stdio: 'ignore' })
   let end
   server.once('error', (error) => (end ??= error.message))
   server.once('exit', (code, signal) => (end ??= signal ?? `exit code ${code}`))
+  const ended = () => end !== undefined
+  const folder = () => orUndefined(() => readlinkSync(`/proc/${server.pid}/cwd`)) ?? ''
+  const isServing = () => existsSync(join(folder(), 'socket'))
+  for (let waited = 0; !isServing() && !ended() && waited < serverStartMs; waited += 50) await delay(50)
+  // Wine makes it anew for each server, and leaves it.
+  const made = isServing() ? dirname(folder()) : undefined
   process.once('exit', () => {
     run('wineserver', '--kill')
     endMarked('WINEPREFIX', prefix)
-    rmSync(prefix, { recursive: true, force: true, maxRetries: 10 })
+    for (const path of [prefix, made]) if (path) rmSync(path, { recursive: true, force: true, maxRetries: 10 })
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))
-  const socket = join('/tmp', `.wine-${process.getuid()}`, serverFolder(prefix), 'socket')
-  for (let waited = 0; !existsSync(socket) && end === undefined && waited < serverStartMs; waited += 50) await delay(50)
   return { environment, run, describeEnd: () => end }
 }
 
-/** By the device and inode of the prefix. */
-function serverFolder(prefix) {
-  const { dev, ino } = statSync(prefix)
-  return `server-${dev.toString(16)}-${ino.toString(16)}`
+function runs([command, ...args], env) {
+  return orUndefined(() => execFileSync(command, args, { env, stdio: 'ignore', timeout: stepLimitMs })) !== undefined
 }
 
-function runs([command, ...args], env) {
+function orUndefined(get) {
   try {
-    execFileSync(command, args, { env, stdio: 'ignore', timeout: stepLimitMs })
-    return true
+    return get()
   } catch {
-    return false
+    return undefined
   }
 }
 
 /** Kills the processes that were started with this variable in their environment, which programs under Wine inherit, too. */
 export function endMarked(name, value) {
   for (const pid of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry) && Number(entry) !== process.pid)) {
-    try {
-      if (readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`${name}=${value}`))
-        process.kill(Number(pid), 'SIGKILL')
-    } catch {
-      // It has ended, or is another user's.
-    }
+    // Undefined if it has ended, or is another user's.
+    const environ = orUndefined(() => readFileSync(`/proc/${pid}/environ`, 'latin1'))
+    if (environ?.split('\0').includes(`${name}=${value}`)) orUndefined(() => process.kill(Number(pid), 'SIGKILL'))
   }
 }

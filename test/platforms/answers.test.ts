@@ -1,11 +1,10 @@
 // The same calls have the same answers on every system: npm run test:wine keeps those of Linux, and compares them with those on Windows.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { sep } from 'node:path'
 import t from 'tap'
 import type { Answer } from '../fixtures/clients.ts'
 import { post } from '../fixtures/processes.ts'
 import { startOneProgram } from '../fixtures/server.ts'
-import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
+import { hashOf, makeTree, withSlashes, type Tree } from '../fixtures/tree.ts'
 
 /** The file to write them to, and the file of those to compare with. */
 const { TEST_ANSWERS_TO: writeTo, TEST_ANSWERS_OF: compareWith } = process.env
@@ -122,12 +121,10 @@ function comparable(answer: unknown, root: string): unknown {
   )
 }
 
-const withSlashes = (path: string): string => path.split(sep).join('/')
-
 async function answersOf(url: string, tree: Tree): Promise<unknown[]> {
   const answers: Answer[] = []
   for (const { name, input } of calls) answers.push(await post(url, name, input(answers)))
-  return [...answers.map((answer) => comparable(answer, tree.root)), tree.all().map(withSlashes)]
+  return [...answers.map((answer) => comparable(answer, tree.root)), tree.all()]
 }
 
 const noneGiven = writeTo === undefined && compareWith === undefined && 'npm run test:wine compares them'

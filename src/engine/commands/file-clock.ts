@@ -38,13 +38,11 @@ export function createFileClock(roots: readonly Root[], openOwn: (root: Root) =>
     return orUndefined(() => {
       const folder = openOwn(root).hold()
       try {
-        const name = temporaryName()
-        return folder.within((at) => {
-          const fd = openSync(at(name), 'wx', 0o600)
-          probes.set(root, fd)
-          unlinkSync(at(name))
-          return fd
-        })
+        const path = folder.at(temporaryName())
+        const fd = openSync(path, 'wx', 0o600)
+        probes.set(root, fd)
+        unlinkSync(path)
+        return fd
       } finally {
         folder.close()
       }

@@ -3,6 +3,7 @@
 import { statSync, watch, type FSWatcher } from 'node:fs'
 import { join } from 'node:path'
 import { orUndefined } from '../../support/attempt.ts'
+import { below } from '../../support/relocate.ts'
 import { inSlices } from '../../support/slices.ts'
 import { anySignal } from '../../support/lazy-signal.ts'
 import type { Logger } from '../../support/logger.ts'
@@ -61,7 +62,7 @@ export function createFirstSights({ roots, parts, bounds, log }: Options) {
   async function noteCommitted(root: string, unsaved: ReadonlyMap<string, unknown>, upTo: number): Promise<void> {
     const { history } = parts
     await inSlices(history.paths(), (path) => {
-      if (path.startsWith(`${root}/`) && !unsaved.has(path) && history.known(path) !== undefined)
+      if (below(root, path) !== undefined && !unsaved.has(path) && history.known(path) !== undefined)
         history.commit(path, upTo)
     })
   }

@@ -1,18 +1,28 @@
 // The files of notes, in the server's own folder: while one is there, its change is under way, and whoever serves the tree next ends it.
-import { closeSync, constants, fdatasync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { attempt, orUndefined } from '../../support/attempt.ts'
 import { mapTexts } from '../../support/map-texts.ts'
 import { below } from '../../support/relocate.ts'
-import type { Directory, OwnFolder, Shelf } from '../files/directory.ts'
+import type { Directory, OwnFolder } from '../files/directory.ts'
 import { isOfThisProcess, processName, temporaryName } from '../files/temporary-names.ts'
 import type { OpenEntry } from '../files/walk.ts'
 import type { Durability } from './durability.ts'
 import { fromEarlierNote } from './earlier-notes.ts'
 import { isNotedStep, type Note, type NoteAuthor, type NotedStep } from './note.ts'
 import type { Stage } from './stages.ts'
-import { removeIfThere, rename } from './write-file.ts'
+import { removeIfThere } from './write-file.ts'
 
 const fdatasyncAsync = promisify(fdatasync)
 
@@ -68,10 +78,9 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
 
     async function put(steps: readonly NotedStep[], check: () => void = () => {}): Promise<void> {
       own ??= folder.hold()
-      const shelf: Shelf = stage ?? own
-      const temporary = temporaryName()
+      const temporary = (stage ?? own).at(temporaryName())
       try {
-        const fd = shelf.within((at) => openSync(at(temporary), createFlags, 0o600))
+        const fd = openSync(temporary, createFlags, 0o600)
         try {
           writeFileSync(fd, toText({ ...author, steps, ...(folders.length > 0 && { folders }) }))
           if (isDurable) await fdatasyncAsync(fd)
@@ -79,10 +88,10 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
           closeSync(fd)
         }
         check()
-        rename(shelf, temporary, { directory: own, name })
+        renameSync(temporary, own.at(name))
         present = name
       } catch (error) {
-        attempt(() => removeIfThere(shelf, temporary))
+        attempt(() => removeIfThere(temporary))
         throw stage === undefined ? error : stage.explain(error, steps[0]?.path ?? name)
       }
       if (isDurable) await own.sync()
@@ -107,13 +116,13 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
       turnBack() {
         if (own === undefined || present === undefined) return
         const turned = name.replace(/\.json$/, '.back.json')
-        rename(own, present, { directory: own, name: turned })
+        renameSync(own.at(present), own.at(turned))
         present = turned
         if (isDurable) own.syncNow()
       },
       async end() {
         if (own !== undefined && present !== undefined) {
-          removeIfThere(own, present)
+          removeIfThere(own.at(present))
           if (isDurable) await own.sync()
         }
         leave()
@@ -142,25 +151,23 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
     /** Those of earlier processes. @param open the place of an entry; the caller closes it */
     left: (open: (path: string) => OpenEntry): LeftNote[] =>
       withOwn((own) =>
-        own
-          .within((at) => readdirSync(at('.')))
+        readdirSync(own.self)
           .filter((name) => pattern.test(name) && !isOfThisProcess(name))
-          .map((name) => ({ name, text: own.within((at) => readFileSync(at(name), 'utf8')) }))
-          .map(({ name, text }) => ({ name, note: parse(text, open) }))
+          .map((name) => ({ name, note: parse(readFileSync(own.at(name), 'utf8'), open) }))
       ),
     /** Ends the note of an earlier process. @param verdict is kept, for receipts that are looked at later */
     settle: (name: string, verdict: 'made' | 'not-made' | 'damaged'): void =>
       withOwn((own) => {
-        rename(own, name, { directory: own, name: `settled-${name}.${verdict}` })
+        renameSync(own.at(name), own.at(`settled-${name}.${verdict}`))
         if (isFull) own.syncNow()
-        for (const old of own.within((at) => readdirSync(at('.')))) {
+        for (const old of readdirSync(own.self)) {
           const stat = settledPattern.test(old) ? own.stat(old) : undefined
           if (stat !== undefined && Date.now() - Number(stat.mtimeMs) > settledMs)
-            attempt(() => removeIfThere(own, old))
+            attempt(() => unlinkSync(own.at(old)))
         }
       }),
     /** Removes the note of an earlier process that no receipt names. */
-    remove: (name: string): void => withOwn((own) => removeIfThere(own, name)),
+    remove: (name: string): void => withOwn((own) => removeIfThere(own.at(name))),
     /** Whether the change of an earlier process was made. One whose note never came into its place was not. */
     wasMade: (name: string): boolean =>
       pattern.test(name) && withOwn((own) => own.stat(`settled-${name}.made`) !== undefined)

@@ -26,14 +26,14 @@ export function renameThrough(
   to: NamedPlace,
   note: OpenNote | undefined
 ): void {
-  const { directory } = to.place
+  const source = from.directory.at(from.name)
   let isTaken = false
   try {
-    from.directory.within((at) => renameSync(at(from.name), stage.at(name)))
+    renameSync(source, stage.at(name))
     isTaken = true
-    directory.within((at) => renameSync(stage.at(name), at(to.place.name)))
+    renameSync(stage.at(name), to.place.directory.at(to.place.name))
   } catch (error) {
-    const isBack = !isTaken || attempt(() => from.directory.within((at) => renameSync(stage.at(name), at(from.name))))
+    const isBack = !isTaken || attempt(() => renameSync(stage.at(name), source))
     if (!isBack) {
       note?.leave()
       throw unknownRename(path, to.path, error)

@@ -2,7 +2,7 @@
 import { someOf } from '../../support/cut-text.ts'
 import type { LandDependence, LandForgotten, LandInput, LandPrepareOutput } from '../../../schemas/land.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
-import { compilePathGlob } from '../../engine/files/glob/glob.ts'
+import { compileBelowRoots } from '../../engine/files/glob/below-roots.ts'
 import { lockKey } from '../../engine/files/lock-key.ts'
 import { lookAgain } from '../../engine/watcher/look-again.ts'
 import { OperationError } from '../../errors.ts'
@@ -175,12 +175,8 @@ async function openSettled(context: OperationContext, folder: string) {
 
 function toFilter({ files }: OperationContext, paths: readonly string[] | undefined): (log: FileLog) => boolean {
   if (paths === undefined) return () => true
-  const globs = paths.map((pattern) => compilePathGlob(pattern))
-  const fits = (path: string | undefined) =>
-    path !== undefined &&
-    files.roots.some(
-      ({ real }) => path.startsWith(`${real}/`) && globs.some((glob) => glob.matches(path.slice(real.length + 1)))
-    )
+  const isBelow = compileBelowRoots(paths, files.roots)
+  const fits = (path: string | undefined) => path !== undefined && isBelow(path)
   return ({ head, now }) => fits(head?.path) || fits(now?.path)
 }
 

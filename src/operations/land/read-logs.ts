@@ -9,6 +9,7 @@ import { listUnsavedOf } from '../../support/project/unsaved.ts'
 import { readPastHeads } from '../../support/project/past-heads.ts'
 import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
 import { readEntry } from '../change/entry-version.ts'
+import { below } from '../../support/relocate.ts'
 import { createSlices } from '../../support/slices.ts'
 import { withLocks } from '../locking/with-locks.ts'
 import { readLineages, type Lineage } from '../undo/lineages.ts'
@@ -68,7 +69,7 @@ async function findPaths(context: OperationContext, tree: WorkTree) {
   const { files, signal } = context
   const unsaved = new Set<string>()
   for (const { real } of files.roots) {
-    if (real !== tree.workTree && !real.startsWith(`${tree.workTree}/`)) continue
+    if (below(tree.workTree, real) === undefined) continue
     const found = await listUnsavedOf(tree, real, { signal })
     if (found?.isComplete !== true)
       throw new OperationError(

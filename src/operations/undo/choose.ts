@@ -1,7 +1,7 @@
 // Which changes an undo takes back.
 import type { UndoInput } from '../../../schemas/undo.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
-import { compilePathGlob } from '../../engine/files/glob/glob.ts'
+import { compileBelowRoots } from '../../engine/files/glob/below-roots.ts'
 import { external } from '../../engine/versions/author.ts'
 import { OperationError } from '../../errors.ts'
 import { firstDigits } from '../../support/hash-digits.ts'
@@ -30,13 +30,8 @@ export function toChoice(input: UndoInput, { files }: OperationContext): Choice 
   const isOutsideMeant = meansOutside(input)
   const from = since === undefined ? -Infinity : Date.parse(since)
   const to = until === undefined ? Infinity : Date.parse(until)
-  const globs = paths?.map((pattern) => compilePathGlob(pattern))
+  const isBelow = paths === undefined ? () => true : compileBelowRoots(paths, files.roots)
   const named = versions && new Set(versions.map(({ path, hash }) => keyOf(files.resolve(path, 'entry').path, hash)))
-  const isBelow = (path: string) =>
-    files.roots.some(
-      ({ real }) =>
-        path.startsWith(`${real}/`) && globs?.some((glob) => glob.matches(path.slice(real.length + 1))) === true
-    )
   // A hash alone names the change that made the bytes, and not one that gave them another mode.
   const isModeMeant = versions === undefined || [by_agent, of_change_set, since, until].some((one) => one !== undefined)
   const fits = (change: LineageChange) => {
@@ -49,7 +44,7 @@ export function toChoice(input: UndoInput, { files }: OperationContext): Choice 
       (of_change_set === undefined || version.changeSet === of_change_set) &&
       version.at >= from &&
       version.at <= to &&
-      (globs === undefined || isBelow(path) || isBelow(earlier)) &&
+      (isBelow(path) || isBelow(earlier)) &&
       (isModeMeant || !isOfMode(change))
     )
   }

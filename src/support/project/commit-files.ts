@@ -32,15 +32,8 @@ export async function writeTree(
         if (output === undefined) throw new GitFailed('make the tree of the commit')
         return output
       }
-      const read = git(['read-tree', commit], Buffer.alloc(0))
-      const [, content] = await Promise.all([
-        read,
-        stageFiles(workTree, files, async (args, input) => {
-          await read
-          return git(args, input)
-        })
-      ])
-      return content
+      await git(['read-tree', commit], Buffer.alloc(0))
+      return stageFiles(workTree, files, git)
     })
   })
 }
@@ -108,18 +101,12 @@ export interface IndexEntry {
   readonly blob: string
 }
 
-/** By path, what a commit's parent has and what it has. */
-export type Changes = ReadonlyMap<
-  string,
-  { readonly before: IndexEntry | undefined; readonly after: IndexEntry | undefined }
->
-
-/** What a commit, or a tree, has otherwise than another one. */
+/** What a commit changes: each path with what its parent has and what it has. */
 export async function readChanges(
   tree: WorkTree,
   { from, to }: { readonly from: string; readonly to: string },
   signal: AbortSignal
-): Promise<Changes> {
+): Promise<Map<string, { readonly before: IndexEntry | undefined; readonly after: IndexEntry | undefined }>> {
   const { output } = await runGit(
     ['-C', tree.workTree, 'diff-tree', '-r', '-z', '--no-renames', '--no-ext-diff', '--raw', from, to],
     signal,

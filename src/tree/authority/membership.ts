@@ -1,7 +1,6 @@
 // Which engine this process uses: its own if it is the authority of the tree, else that of the authority. It owns nothing before the first call.
 import { setTimeout as delay } from 'node:timers/promises'
 import { TreeConflict } from '../state/authority-lock.ts'
-import { Unproven } from '../coordinator/local-link.ts'
 import type { Coordinator } from '../coordinator/coordinator.ts'
 import { serverStopping } from '../../errors.ts'
 import { createAuthorityHold, looks, retryMs } from './authority-hold.ts'
@@ -117,8 +116,7 @@ export function createMembership(options: MembershipOptions) {
         if (found !== undefined) return found
       } catch (error) {
         conflicts += 1
-        const mayPass = error instanceof TreeConflict || error instanceof Unproven
-        if (!mayPass || conflicts === looks) throw error
+        if (!(error instanceof TreeConflict) || conflicts === looks) throw error
       }
       await delay(pause)
       pause = Math.min(2 * pause, maxRetryMs)
@@ -183,7 +181,7 @@ export function createMembership(options: MembershipOptions) {
       void connected.closed.then(() => connected === relay && rejoin())
       return connected
     } catch (error) {
-      if (error instanceof RefusedByAuthority || error instanceof Unproven) throw error
+      if (error instanceof RefusedByAuthority) throw error
       return undefined
     } finally {
       clearTimeout(limit)

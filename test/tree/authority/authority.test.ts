@@ -1,5 +1,7 @@
 // Several processes on one tree: one engine, reached from everywhere with nothing lost on the way.
+import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
+import { createServer } from 'node:net'
 import type { CalledOperation } from '../../../src/engine/call/context.ts'
 import t from 'tap'
 import { meetAt } from '../../../src/tree/coordinator/meeting-point.ts'
@@ -68,9 +70,9 @@ t.test(
     const tree = makeTree(t, { f: 'one' })
     const lock = createAuthorityLock([rootOf(tree.root)])
     t.ok(lock.tryAcquire())
+    const address = openAddress(tree.root, createStateDirectory(tree.root))
     let attempts = 0
-    const point = meetAt(openAddress(tree.root, createStateDirectory(tree.root)))
-    const server = await point.serve((socket) => {
+    const server = createServer((socket) => {
       const channel: Channel<AuthorityMessage> = openChannel(socket, { onMessage: receive, onClose: () => {} })
       function receive(message: RelayMessage): void {
         if (message.type === 'call') channel.send({ type: 'result', id: message.id, result: { status: 'ok' } })
@@ -81,12 +83,16 @@ t.test(
         setTimeout(() => channel.send(welcome), 1300)
       }
     })
+    await address.bind(async (path) => {
+      server.listen(path)
+      await once(server, 'listening')
+    })
     const relay = stdioOn(t, tree)
     t.match(await call(relay, 'async_read', { path: 'f' }), { status: 'ok' })
     t.ok(attempts >= 2, 'a later attempt had more time than the first')
     await relay.end('SIGKILL')
     server.close()
-    point.close()
+    address.close()
     lock.release()
   }
 )
@@ -257,32 +263,36 @@ t.test('a relay that stops takes back what waits for it elsewhere', async (t) =>
   await untilQueued(authority.url, 'f', 0)
 })
 
-t.test('an authority that hangs is waited for, and not for ever', { skip: skipOnHosts.ownFiles }, async (t) => {
-  const tree = makeTree(t, { f: 'one' })
-  const first = await httpOn(t, tree)
-  const hasty = { daemon: { authority_timeout_seconds: 0.4 } }
-  const second = await startServer(t, tree.root, hasty)
-  const known = await startServer(t, tree.root, hasty)
-  const answerOf = async (url: string): Promise<Answer> => {
-    const read = await post(url, 'async_read', { path: 'f' })
-    return read['error_code'] === 'OVERLOADED' ? answerOf(url) : read
+t.test(
+  'an authority that hangs is waited for, and not for ever',
+  { skip: cannotStop || skipOnHosts.ownFiles },
+  async (t) => {
+    const tree = makeTree(t, { f: 'one' })
+    const first = await httpOn(t, tree)
+    const hasty = { daemon: { authority_timeout_seconds: 0.4 } }
+    const second = await startServer(t, tree.root, hasty)
+    const known = await startServer(t, tree.root, hasty)
+    const answerOf = async (url: string): Promise<Answer> => {
+      const read = await post(url, 'async_read', { path: 'f' })
+      return read['error_code'] === 'OVERLOADED' ? answerOf(url) : read
+    }
+    t.match(await answerOf(known.url), { content: 'one' })
+    first.process.kill('SIGSTOP')
+    t.match(await post(second.url, 'async_read', { path: 'f' }), {
+      error_code: 'OVERLOADED',
+      message: new RegExp(`^Process ${first.process.pid}, which has the lock of this tree, does not answer`),
+      details: { authority_pid: first.process.pid }
+    })
+    const [change, read] = [
+      post(known.url, 'async_append', { path: 'f', content: '!' }),
+      post(known.url, 'async_read', { path: 'f' })
+    ]
+    t.match(await change, { error_code: 'AUTHORITY_LOST' })
+    t.match(await read, { error_code: 'OVERLOADED' })
+    first.process.kill('SIGCONT')
+    t.match(await answerOf(second.url), { content: 'one' })
   }
-  t.match(await answerOf(known.url), { content: 'one' })
-  first.process.kill('SIGSTOP')
-  t.match(await post(second.url, 'async_read', { path: 'f' }), {
-    error_code: 'OVERLOADED',
-    message: new RegExp(`^Process ${first.process.pid}, which has the lock of this tree, does not answer`),
-    details: { authority_pid: first.process.pid }
-  })
-  const [change, read] = [
-    post(known.url, 'async_append', { path: 'f', content: '!' }),
-    post(known.url, 'async_read', { path: 'f' })
-  ]
-  t.match(await change, { error_code: 'AUTHORITY_LOST' })
-  t.match(await read, { error_code: 'OVERLOADED' })
-  first.process.kill('SIGCONT')
-  t.match(await answerOf(second.url), { content: 'one' })
-})
+)
 
 t.test(
   'one tree is not served as two: other roots, a part of it, and a root of another are refused',
@@ -404,13 +414,13 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
     onError: (error) => t.fail(error.message)
   })
   const address = openAddress(tree.root, createStateDirectory(tree.root))
-  const inFolder = address.places[0]?.path ?? ''
+  const [inFolder = ''] = address.paths
   const point = meetAt({
     ...address,
     bind: (listen) =>
-      address.bind(async (path, secret) => {
+      address.bind(async (path) => {
         if (path.startsWith(inFolder)) throw new Error('no sockets here')
-        await listen(path, secret)
+        await listen(path)
       })
   })
   await server.listen(point)

@@ -1,15 +1,9 @@
 // Somebody removes or replaces what keeps the processes of a tree together: no file is served by two of them, and the tree goes on.
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, linkSync, mkdirSync, rmSync, statSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
 import t from 'tap'
-import { isAnsweringAtSocket } from '../../../src/program/background/probe-socket.ts'
-import { callAuthority } from '../../../src/program/hook/call-authority.ts'
-import { createAuthorityLock } from '../../../src/tree/state/authority-lock.ts'
 import type { Answer } from '../../fixtures/clients.ts'
-import { call, healthOf, httpOn, memberOn, own, post, stdioOn } from '../../fixtures/processes.ts'
-import { rootOf } from '../../fixtures/root-of.ts'
+import { call, cannotStop, healthOf, httpOn, memberOn, own, post, stdioOn } from '../../fixtures/processes.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { makeTree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
@@ -21,14 +15,7 @@ t.test('the authority puts a folder that was removed back before it does anythin
   t.match(await post(first.url, 'async_append', { path: 'f', content: '!' }), { status: 'ok' })
   // The state is written anew a moment later.
   const names = tree.own().filter((name) => name !== 'live')
-  t.strictSame(names, [
-    '.gitignore',
-    '.mcp_server_state.json',
-    'authority.lock',
-    'authority.secret',
-    'authority.sock',
-    'members.lock'
-  ])
+  t.strictSame(names, ['.gitignore', '.mcp_server_state.json', 'authority.lock', 'authority.sock', 'members.lock'])
   const second = await memberOn(t, tree)
   t.match(await healthOf(second.url), { role: 'relay', authority_pid: process.pid })
   // Nobody calls, and it is put back all the same.
@@ -38,51 +25,59 @@ t.test('the authority puts a folder that was removed back before it does anythin
   t.equal(tree.read('f'), 'one!?')
 })
 
-t.test('an authority whose tree another process has taken meanwhile ends and answers nothing more', async (t) => {
-  const tree = makeTree(t, { f: 'one' })
-  const first = await httpOn(t, tree)
-  first.process.kill('SIGSTOP')
-  rmSync(tree.path(own), { recursive: true })
-  const second = await memberOn(t, tree)
-  t.match(await healthOf(second.url), { role: 'authority', authority_pid: process.pid })
-  const late = post(first.url, 'async_append', { path: 'f', content: '!' })
-  first.process.kill('SIGCONT')
-  t.match(await late, { error_code: /^(AUTHORITY_LOST|OVERLOADED)$/ }, 'refused, or it is stopping already')
-  const [code] = (await once(first.process, 'exit')) as [number]
-  t.equal(code, 1)
-  t.equal(tree.read('f'), 'one')
-  t.match(await post(second.url, 'async_append', { path: 'f', content: '?' }), { status: 'ok' })
-})
-
-for (const removed of ['', '/authority.lock']) {
-  t.test(`a relayed call does not reach an engine that has lost its tree (${own}${removed})`, async (t) => {
+t.test(
+  'an authority whose tree another process has taken meanwhile ends and answers nothing more',
+  { skip: cannotStop },
+  async (t) => {
     const tree = makeTree(t, { f: 'one' })
     const first = await httpOn(t, tree)
-    const relay = await memberOn(t, tree)
-    // The call lies in the socket when the process goes on.
     first.process.kill('SIGSTOP')
-    const late = post(relay.url, 'async_append', { path: 'f', content: '!', agent_id: 'ann' })
-    rmSync(tree.path(own + removed), { recursive: true })
+    rmSync(tree.path(own), { recursive: true })
     const second = await memberOn(t, tree)
-    t.match(await post(second.url, 'lock_try', { filepaths: ['f'], agent_id: 'bob' }), { all_acquired: true })
-    const ended = once(first.process, 'exit')
+    t.match(await healthOf(second.url), { role: 'authority', authority_pid: process.pid })
+    const late = post(first.url, 'async_append', { path: 'f', content: '!' })
     first.process.kill('SIGCONT')
-    t.match(await late, { error_code: 'AUTHORITY_LOST' })
-    const [code] = (await ended) as [number]
+    t.match(await late, { error_code: /^(AUTHORITY_LOST|OVERLOADED)$/ }, 'refused, or it is stopping already')
+    const [code] = (await once(first.process, 'exit')) as [number]
     t.equal(code, 1)
     t.equal(tree.read('f'), 'one')
-    // Its end takes nothing away from the one that has the tree now.
-    const third = await memberOn(t, tree)
-    t.match(await post(third.url, 'async_append', { path: 'f', content: '?', timeout: 0 }), {
-      details: { holders: [{ agent_id: 'bob' }] }
-    })
-  })
+    t.match(await post(second.url, 'async_append', { path: 'f', content: '?' }), { status: 'ok' })
+  }
+)
+
+for (const removed of ['', '/authority.lock']) {
+  t.test(
+    `a relayed call does not reach an engine that has lost its tree (${own}${removed})`,
+    { skip: cannotStop },
+    async (t) => {
+      const tree = makeTree(t, { f: 'one' })
+      const first = await httpOn(t, tree)
+      const relay = await memberOn(t, tree)
+      // The call lies in the socket when the process goes on.
+      first.process.kill('SIGSTOP')
+      const late = post(relay.url, 'async_append', { path: 'f', content: '!', agent_id: 'ann' })
+      rmSync(tree.path(own + removed), { recursive: true })
+      const second = await memberOn(t, tree)
+      t.match(await post(second.url, 'lock_try', { filepaths: ['f'], agent_id: 'bob' }), { all_acquired: true })
+      const ended = once(first.process, 'exit')
+      first.process.kill('SIGCONT')
+      t.match(await late, { error_code: 'AUTHORITY_LOST' })
+      const [code] = (await ended) as [number]
+      t.equal(code, 1)
+      t.equal(tree.read('f'), 'one')
+      // Its end takes nothing away from the one that has the tree now.
+      const third = await memberOn(t, tree)
+      t.match(await post(third.url, 'async_append', { path: 'f', content: '?', timeout: 0 }), {
+        details: { holders: [{ agent_id: 'bob' }] }
+      })
+    }
+  )
 }
 
 t.test('each of the files is put back alone, and takes the place of whatever stands there', async (t) => {
   const tree = makeTree(t, { f: 'one' })
   const authority = await httpOn(t, tree)
-  for (const name of ['.mcp_server_state.json', 'authority.lock', 'authority.secret', 'authority.sock']) {
+  for (const name of ['.mcp_server_state.json', 'authority.lock', 'authority.sock']) {
     const path = tree.path(`${own}/${name}`)
     rmSync(path)
     // Nobody calls.
@@ -90,73 +85,12 @@ t.test('each of the files is put back alone, and takes the place of whatever sta
     const newcomer = await memberOn(t, tree)
     t.match(await post(newcomer.url, 'async_append', { path: 'f', content: '!' }), { status: 'ok' }, name)
   }
-  for (const name of ['authority.sock', 'authority.secret']) {
-    rmSync(tree.path(`${own}/${name}`))
-    mkdirSync(tree.path(`${own}/${name}/in/it`), { recursive: true })
-  }
+  rmSync(tree.path(`${own}/authority.sock`))
+  mkdirSync(tree.path(`${own}/authority.sock`))
   t.match(await post(authority.url, 'async_append', { path: 'f', content: '?' }), { status: 'ok' })
   const last = await memberOn(t, tree)
-  t.match(await post(last.url, 'async_read', { path: 'f' }), { content: 'one!!!!?' })
+  t.match(await post(last.url, 'async_read', { path: 'f' }), { content: 'one!!!?' })
   t.equal((await authority.stop()).code, 0)
-})
-
-for (const secret of [undefined, 'b'.repeat(64)]) {
-  const left = secret === undefined ? 'left no secret' : 'the secret of another'
-  t.test(`an impostor at the name of the socket, with ${left}, gets no message`, async (t) => {
-    const tree = makeTree(t, { f: 'one' })
-    if (secret !== undefined) tree.write(`${own}/authority.secret`, secret)
-    const lock = createAuthorityLock([rootOf(tree.root)])
-    t.ok(lock.tryAcquire())
-    t.teardown(() => lock.release())
-    const heard: Buffer[] = []
-    // It says what it hears.
-    const impostor = createServer((socket) => {
-      const parts: Buffer[] = []
-      socket.on('error', () => {})
-      socket.on('data', (part) => {
-        parts.push(part)
-        socket.write(part)
-      })
-      socket.on('close', () => heard.push(Buffer.concat(parts)))
-    })
-    impostor.listen(tree.path(`${own}/authority.sock`))
-    await once(impostor, 'listening')
-    t.teardown(() => impostor.close())
-
-    const refusal = /authority\.sock does not prove that it serves this tree for this user .*Stop it/
-    const call = { name: 'async_read', input: { path: 'f' }, signal: new AbortController().signal }
-    await t.rejects(callAuthority(tree.root, call), { message: refusal })
-    t.equal(await isAnsweringAtSocket(tree.root), false)
-    const { url } = await memberOn(t, tree)
-    t.match(await post(url, 'async_read', { path: 'f' }), { error_code: 'SERVER_ERROR', message: refusal })
-    await until(() => heard.length >= 3)
-    // Numbers and proofs, if anything.
-    const expected = secret === undefined ? 0 : 64
-    t.strictSame([...new Set(heard.map(({ length }) => length))], [expected])
-  })
-}
-
-t.test('a stranger at the socket gets no answer, and an older program is told that it is older', async (t) => {
-  const tree = makeTree(t, { f: 'one' })
-  const { url } = await memberOn(t, tree)
-  t.match(await post(url, 'async_read', { path: 'f' }), { content: 'one' })
-  const write = { type: 'call', id: 1, name: 'async_write', input: { path: 'g', content: '' }, caller: {} }
-  const say = async (...words: (Buffer | string)[]): Promise<string> => {
-    const socket = connect(tree.path(`${own}/authority.sock`))
-    socket.on('error', () => {})
-    for (const word of words) socket.write(word)
-    const parts: Buffer[] = []
-    socket.on('data', (part) => parts.push(part))
-    await once(socket, 'close')
-    return Buffer.concat(parts).toString('latin1')
-  }
-  const call = `${JSON.stringify(write)}\n`
-  const answer = await say(randomBytes(32), randomBytes(32), call)
-  t.equal(answer.length, 32, 'a number used once, and nothing behind it')
-  const told = JSON.parse(await say(call)) as Answer
-  t.match(told, { type: 'refused', id: 1, error: { message: /this process is older/ }, message: /update it/ })
-  t.notMatch(JSON.stringify(told), tree.root)
-  t.notOk(tree.all().includes('g'))
 })
 
 t.test('with several roots, what is removed in one of them is put back there', async (t) => {
