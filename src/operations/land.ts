@@ -4,7 +4,7 @@ import { contract } from '../../schemas/contract.ts'
 import type { LandForgotten, LandInput, LandOutput } from '../../schemas/land.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { OperationError } from '../errors.ts'
-import { readIdentity, writeCommit, writeTree } from '../support/project/commit-files.ts'
+import { readChanges, readIdentity, writeCommit, writeTree, type Changes } from '../support/project/commit-files.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { finishLanding, inTurn } from './land/finish.ts'
@@ -40,16 +40,19 @@ async function landNow(input: LandInput, context: OperationContext): Promise<Lan
       return toOutput(input, prepared, { ...(refusal ?? { status: 'ok' }), diffs })
     }
     if (refusal !== undefined) return toOutput(input, prepared, refusal)
-    const commit = await makeCommit(context, prepared)
-    const reason = `land: ${input.agent}`
-    const made = await finishLanding(context, prepared.tree, { parent: prepared.tree.commit, commit }, reason)
+    const { commit, changes } = await makeCommit(context, prepared)
+    const step = { parent: prepared.tree.commit, commit, changes }
+    const made = await finishLanding(context, prepared.tree, step, `land: ${input.agent}`)
     if (made !== undefined) return toOutput(input, prepared, { status: 'ok', commit, branch: made.branch })
   }
   const message = `HEAD has moved ${maxRounds} times while the commit was made. Nothing was landed: try again.`
   throw new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
 }
 
-async function makeCommit({ signal }: OperationContext, { tree, files, message }: Prepared): Promise<string> {
+async function makeCommit(
+  { signal }: OperationContext,
+  { tree, files, message }: Prepared
+): Promise<{ readonly commit: string; readonly changes: Changes }> {
   const [identity, content] = await Promise.all([
     readIdentity(tree, signal),
     writeTree(tree, tree.commit, files, signal)
@@ -58,7 +61,11 @@ async function makeCommit({ signal }: OperationContext, { tree, files, message }
     const words = 'Nothing was landed: Git knows no name for the commit. git config user.name NAME, and user.email.'
     throw new OperationError('INVALID_REQUEST', words)
   }
-  return writeCommit(tree, { parent: tree.commit, content, message, identity }, signal)
+  const [commit, changes] = await Promise.all([
+    writeCommit(tree, { parent: tree.commit, content, message, identity }, signal),
+    readChanges(tree, { from: tree.commit, to: content }, signal)
+  ])
+  return { commit, changes }
 }
 
 type Outcome = Pick<LandOutput, 'status'> & Partial<LandOutput>

@@ -1,9 +1,7 @@
 // Input made to hurt: it gets its error, harms nobody else, and what is promised stays true.
 import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, renameSync, symlinkSync } from 'node:fs'
-import { Worker } from 'node:worker_threads'
 import t from 'tap'
-import { lengthOf } from '../fixtures/length.ts'
 import { connect, connectModern, type Answer } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
@@ -229,41 +227,6 @@ t.test('paths too long for one call to the system are listed all the same', asyn
   // Node's own removal gives the system whole paths.
   execFileSync('rm', ['-rf', tree.path(name)])
 })
-
-t.test(
-  'a directory that is swapped for a link while it is listed shows nothing of the outside',
-  { skip: process.platform !== 'linux' && 'descriptor paths exist on Linux only' },
-  async (t) => {
-    const tree = makeTree(t, { 'root/d/f': '1', 'outside/f': 'x'.repeat(4321) })
-    for (let index = 0; index < 100; index += 1) tree.write(`root/e${index}`, '')
-    symlinkSync(tree.path('outside'), tree.path('root/evil'))
-    const flag = new Int32Array(new SharedArrayBuffer(8))
-    const attack = `
-    const { renameSync } = require('node:fs')
-    const { root, flag } = require('node:worker_threads').workerData
-    while (Atomics.load(flag, 0) === 0) {
-      renameSync(root + '/d', root + '/good'); renameSync(root + '/evil', root + '/d')
-      renameSync(root + '/d', root + '/evil'); renameSync(root + '/good', root + '/d')
-      Atomics.add(flag, 1, 1)
-    }`
-    const worker = new Worker(attack, { eval: true, workerData: { root: tree.path('root'), flag } })
-    const ended = new Promise((resolve) => worker.once('exit', resolve))
-    const { url } = await startServer(t, tree.path('root'))
-    const client = await connect(t, 'rest', url)
-    const rounds = lengthOf({ full: 150, short: 40 })
-    let seen = 0
-    for (let round = 0; round < rounds; round += 1) {
-      const { entries } = (await client.call('async_list', { path: '.', recursive: true })) as unknown as {
-        entries: { name: string; size_bytes?: number }[]
-      }
-      seen += entries.filter(({ name }) => name.endsWith('/f')).length
-      t.notOk(entries.some(({ size_bytes }) => size_bytes === 4321) || undefined)
-    }
-    Atomics.store(flag, 0, 1)
-    await ended
-    t.ok(seen > 10 && flag[1]! > 100, `${seen} listings saw the file against ${flag[1]} swaps`)
-  }
-)
 
 t.test('a root that is gone is said to be gone', async (t) => {
   const tree = makeTree(t, { 'root/f': 'one' })

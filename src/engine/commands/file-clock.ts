@@ -38,11 +38,13 @@ export function createFileClock(roots: readonly Root[], openOwn: (root: Root) =>
     return orUndefined(() => {
       const folder = openOwn(root).hold()
       try {
-        const path = folder.at(temporaryName())
-        const fd = openSync(path, 'wx', 0o600)
-        probes.set(root, fd)
-        unlinkSync(path)
-        return fd
+        const name = temporaryName()
+        return folder.within((at) => {
+          const fd = openSync(at(name), 'wx', 0o600)
+          probes.set(root, fd)
+          unlinkSync(at(name))
+          return fd
+        })
       } finally {
         folder.close()
       }

@@ -1,7 +1,7 @@
 // What is synced, when and in which order. The bytes are synced before a name leads to them. Then the folder that has gained a name is
 // synced, then the one that has lost it. A new folder is synced before anything is made in it. Windows syncs no folder: there the file is synced
 // once more under its name.
-import { closeSync, fsync, openSync } from 'node:fs'
+import { closeSync, constants, fsync } from 'node:fs'
 import { promisify } from 'node:util'
 import { orUndefined } from '../../support/attempt.ts'
 import { notDurable, type AfterChange } from './after-change.ts'
@@ -53,7 +53,7 @@ export function createDurability(setting: string) {
 
 /** What cannot be opened for writing has no name here any more, or is not ours to flush. */
 async function syncFile({ directory, name }: OpenEntry): Promise<void> {
-  const fd = orUndefined(() => openSync(directory.at(name), 'r+'))
+  const fd = orUndefined(() => directory.open(name, constants.O_RDWR))
   if (fd === undefined) return
   try {
     await fsyncAsync(fd)

@@ -1,8 +1,8 @@
 // Removes the temporary files that a killed process left behind, in the background, one directory at a time.
 import { unlinkSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
 import { attempt, orUndefined } from '../../support/attempt.ts'
 import type { Directory } from '../files/directory.ts'
+import { readWhole } from '../files/read-folder.ts'
 import { openRoot } from '../files/root-presence.ts'
 import { isLeftover } from '../files/temporary-names.ts'
 import type { Root } from '../files/roots.ts'
@@ -23,11 +23,11 @@ async function sweepIn(open: () => Directory, signal: AbortSignal): Promise<numb
   if (directory === undefined) return 0
   let removed = 0
   try {
-    for (const entry of await readdir(directory.self, { withFileTypes: true }).catch(() => [])) {
+    for (const entry of await readWhole(directory).catch(() => [])) {
       if (signal.aborted) break
       const { name } = entry
       if (entry.isDirectory()) removed += await sweepIn(() => directory.openChild(name), signal)
-      else if (isLeftover(name) && attempt(() => unlinkSync(directory.at(name)))) removed += 1
+      else if (isLeftover(name) && attempt(() => directory.within((at) => unlinkSync(at(name))))) removed += 1
     }
     return removed
   } finally {

@@ -1,28 +1,18 @@
 // The files of notes, in the server's own folder: while one is there, its change is under way, and whoever serves the tree next ends it.
-import {
-  closeSync,
-  constants,
-  fdatasync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  unlinkSync,
-  writeFileSync
-} from 'node:fs'
+import { closeSync, constants, fdatasync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { attempt, orUndefined } from '../../support/attempt.ts'
 import { mapTexts } from '../../support/map-texts.ts'
 import { below } from '../../support/relocate.ts'
-import type { Directory, OwnFolder } from '../files/directory.ts'
+import type { Directory, OwnFolder, Shelf } from '../files/directory.ts'
 import { isOfThisProcess, processName, temporaryName } from '../files/temporary-names.ts'
 import type { OpenEntry } from '../files/walk.ts'
 import type { Durability } from './durability.ts'
 import { fromEarlierNote } from './earlier-notes.ts'
 import { isNotedStep, type Note, type NoteAuthor, type NotedStep } from './note.ts'
 import type { Stage } from './stages.ts'
-import { removeIfThere } from './write-file.ts'
+import { removeIfThere, rename } from './write-file.ts'
 
 const fdatasyncAsync = promisify(fdatasync)
 
@@ -78,9 +68,10 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
 
     async function put(steps: readonly NotedStep[], check: () => void = () => {}): Promise<void> {
       own ??= folder.hold()
-      const temporary = (stage ?? own).at(temporaryName())
+      const shelf: Shelf = stage ?? own
+      const temporary = temporaryName()
       try {
-        const fd = openSync(temporary, createFlags, 0o600)
+        const fd = shelf.within((at) => openSync(at(temporary), createFlags, 0o600))
         try {
           writeFileSync(fd, toText({ ...author, steps, ...(folders.length > 0 && { folders }) }))
           if (isDurable) await fdatasyncAsync(fd)
@@ -88,10 +79,10 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
           closeSync(fd)
         }
         check()
-        renameSync(temporary, own.at(name))
+        rename(shelf, temporary, { directory: own, name })
         present = name
       } catch (error) {
-        attempt(() => removeIfThere(temporary))
+        attempt(() => removeIfThere(shelf, temporary))
         throw stage === undefined ? error : stage.explain(error, steps[0]?.path ?? name)
       }
       if (isDurable) await own.sync()
@@ -116,13 +107,13 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
       turnBack() {
         if (own === undefined || present === undefined) return
         const turned = name.replace(/\.json$/, '.back.json')
-        renameSync(own.at(present), own.at(turned))
+        rename(own, present, { directory: own, name: turned })
         present = turned
         if (isDurable) own.syncNow()
       },
       async end() {
         if (own !== undefined && present !== undefined) {
-          removeIfThere(own.at(present))
+          removeIfThere(own, present)
           if (isDurable) await own.sync()
         }
         leave()
@@ -151,23 +142,25 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
     /** Those of earlier processes. @param open the place of an entry; the caller closes it */
     left: (open: (path: string) => OpenEntry): LeftNote[] =>
       withOwn((own) =>
-        readdirSync(own.self)
+        own
+          .within((at) => readdirSync(at('.')))
           .filter((name) => pattern.test(name) && !isOfThisProcess(name))
-          .map((name) => ({ name, note: parse(readFileSync(own.at(name), 'utf8'), open) }))
+          .map((name) => ({ name, text: own.within((at) => readFileSync(at(name), 'utf8')) }))
+          .map(({ name, text }) => ({ name, note: parse(text, open) }))
       ),
     /** Ends the note of an earlier process. @param verdict is kept, for receipts that are looked at later */
     settle: (name: string, verdict: 'made' | 'not-made' | 'damaged'): void =>
       withOwn((own) => {
-        renameSync(own.at(name), own.at(`settled-${name}.${verdict}`))
+        rename(own, name, { directory: own, name: `settled-${name}.${verdict}` })
         if (isFull) own.syncNow()
-        for (const old of readdirSync(own.self)) {
+        for (const old of own.within((at) => readdirSync(at('.')))) {
           const stat = settledPattern.test(old) ? own.stat(old) : undefined
           if (stat !== undefined && Date.now() - Number(stat.mtimeMs) > settledMs)
-            attempt(() => unlinkSync(own.at(old)))
+            attempt(() => removeIfThere(own, old))
         }
       }),
     /** Removes the note of an earlier process that no receipt names. */
-    remove: (name: string): void => withOwn((own) => removeIfThere(own.at(name))),
+    remove: (name: string): void => withOwn((own) => removeIfThere(own, name)),
     /** Whether the change of an earlier process was made. One whose note never came into its place was not. */
     wasMade: (name: string): boolean =>
       pattern.test(name) && withOwn((own) => own.stat(`settled-${name}.made`) !== undefined)

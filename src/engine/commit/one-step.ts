@@ -1,5 +1,6 @@
 // A change that one call of the system makes: it needs no note. The last checks before it, the syncs that make it durable, and the doubts after it.
 import { isErrno } from '../../errors.ts'
+import { canReachBoth } from '../files/directory.ts'
 import { fileNotFound } from '../files/read-file.ts'
 import type { OpenEntry } from '../files/walk.ts'
 import { createAfterChange, notLookedAt, type Made } from './after-change.ts'
@@ -90,9 +91,8 @@ export function createOneStep(parts: Parts): MakeAlone {
         announce?.({
           steps: [{ path: place.path, staged: null, backup: null, before: nodeMark(stat), after: null }]
         })
-      const name = place.directory.at(place.name)
-      if (version === undefined) removeThrough(stage, name)
-      else freed = freeOnThread(name, () => removeThrough(stage, name))
+      if (version === undefined) removeThrough(stage, place)
+      else freed = freeOnThread(place, () => removeThrough(stage, place))
     } catch (cause) {
       const error = stage === undefined ? cause : stage.explain(cause, path)
       // The directory is held open: what is missing is the file.
@@ -131,7 +131,8 @@ export function createOneStep(parts: Parts): MakeAlone {
       return hooks.mayCopy === true &&
         step.after.kind === 'none' &&
         other.after.kind === 'moved' &&
-        other.after.from === step.place
+        other.after.from === step.place &&
+        canRename(step.place, other.place)
         ? inFolder(other, hooks, (place, note) => rename(place, note, [step, other], hooks)).catch(
             explain(other.path, 'RENAME_ERROR')
           )
@@ -144,4 +145,9 @@ export function createOneStep(parts: Parts): MakeAlone {
       ? inFolder(step, hooks, (place) => write(place, step, after, hooks)).catch(explain(step.path))
       : write(step.place, step, after, hooks).catch(explain(step.path))
   }
+}
+
+/** False if it takes two steps. To another file system the file is copied. */
+function canRename({ directory: from }: OpenEntry, { directory: to, missing }: OpenEntry): boolean {
+  return canReachBoth(from, to, missing) || from.opened().dev !== to.opened().dev
 }

@@ -63,7 +63,7 @@ export function makeParents(place: OpenEntry, durability: Durability): MadeParen
 /** True if it made the directory, false if another operation or program just had. */
 function makeDirectory(parent: Directory, name: string): boolean {
   try {
-    mkdirSync(parent.at(name))
+    parent.within((at) => mkdirSync(at(name)))
     return true
   } catch (error) {
     if (isErrno(error, 'EEXIST')) return false
@@ -73,7 +73,7 @@ function makeDirectory(parent: Directory, name: string): boolean {
 
 function removeEmptyDirectory(parent: Directory, name: string): void {
   try {
-    rmdirSync(parent.at(name))
+    parent.within((at) => rmdirSync(at(name)))
   } catch {
     // It got a file meanwhile, or is gone already. Whatever the failure, the reason for the undo is the one to report.
   }

@@ -10,6 +10,7 @@ import type { OpenNote } from './notes.ts'
 import { assertAsSeen, assertFree, assertUnchanged, StaleFileError } from './preconditions.ts'
 import { versionBefore, type Step } from './step.ts'
 import type { Durability } from './durability.ts'
+import { canReachBoth, descriptorPaths } from '../files/directory.ts'
 import { readLink, refuseLinkToItself } from '../files/links.ts'
 import { temporaryName } from '../files/temporary-names.ts'
 import { fileNotFound, type FileVersion } from '../files/read-file.ts'
@@ -134,7 +135,7 @@ async function copyAcross(
     () => {
       if (!isCopyDurable) throw new Error('the copy may not be durable')
       requireSame()
-      removeIfThere(from.place.directory.at(from.place.name))
+      removeIfThere(from.place.directory, from.place.name)
       return true
     },
     bothThere(from, to, isCopyDurable)
@@ -155,7 +156,7 @@ function bothThere({ path }: RenameSource, { path: newPath }: RenameTarget, isCo
 /** Refuses before anything is copied. */
 function requireRemovable({ place, path }: RenameSource): void {
   try {
-    accessSync(place.directory.self, constants.W_OK)
+    requireWritable(place)
   } catch (error) {
     throw explainWriteError(error, path, 'RENAME_ERROR')
   }
@@ -178,7 +179,7 @@ function copyLink(from: RenameSource, { place, path, overwrite }: RenameTarget, 
 /** @throws StaleFileError if the system finds that the name is taken */
 function makeLink({ directory, name, path }: OpenEntry, target: string): void {
   try {
-    symlinkSync(target, directory.at(name))
+    directory.within((at) => symlinkSync(target, at(name)))
   } catch (error) {
     if (!isErrno(error, 'EEXIST')) throw error
     throw new StaleFileError(`created meanwhile: ${path}`, { cause: error })
@@ -188,9 +189,9 @@ function makeLink({ directory, name, path }: OpenEntry, target: string): void {
 function renameOver(place: OpenEntry, temporary: string): void {
   const { directory, name } = place
   try {
-    renameSync(directory.at(temporary), directory.at(name))
+    directory.within((at) => renameSync(at(temporary), at(name)))
   } catch (error) {
-    removeIfThere(directory.at(temporary))
+    removeIfThere(directory, temporary)
     throw error
   }
 }
@@ -211,8 +212,10 @@ function requireLink(place: OpenEntry, path: string): string {
 
 /** False if the two lie on different file systems. */
 function renameInPlace({ place: from, path }: RenameSource, { place: to, path: newPath }: RenameTarget): boolean {
+  // By two mounts of one folder it is the same entry: on Linux the system refuses that itself.
+  if (!descriptorPaths && (from.name === to.name || !canReachBoth(from.directory, to.directory))) return false
   try {
-    renameSync(from.directory.at(from.name), to.directory.at(to.name))
+    from.directory.within((at) => to.directory.within((into) => renameSync(at(from.name), into(to.name))))
     return true
   } catch (error) {
     if (isErrno(error, 'EXDEV')) return false
@@ -222,8 +225,12 @@ function renameInPlace({ place: from, path }: RenameSource, { place: to, path: n
 }
 
 /** Whether entries of a place's folder can be created and removed. */
-function isWritable({ directory }: OpenEntry): boolean {
-  return attempt(() => accessSync(directory.self, constants.W_OK))
+function isWritable(place: OpenEntry): boolean {
+  return attempt(() => requireWritable(place))
+}
+
+function requireWritable({ directory }: OpenEntry): void {
+  directory.within((at) => accessSync(at('.'), constants.W_OK))
 }
 
 /** A copy that cannot be written is a failed rename. */

@@ -26,14 +26,14 @@ export function renameThrough(
   to: NamedPlace,
   note: OpenNote | undefined
 ): void {
-  const source = from.directory.at(from.name)
+  const { directory } = to.place
   let isTaken = false
   try {
-    renameSync(source, stage.at(name))
+    from.directory.within((at) => renameSync(at(from.name), stage.at(name)))
     isTaken = true
-    renameSync(stage.at(name), to.place.directory.at(to.place.name))
+    directory.within((at) => renameSync(stage.at(name), at(to.place.name)))
   } catch (error) {
-    const isBack = !isTaken || attempt(() => renameSync(stage.at(name), source))
+    const isBack = !isTaken || attempt(() => from.directory.within((at) => renameSync(stage.at(name), at(from.name))))
     if (!isBack) {
       note?.leave()
       throw unknownRename(path, to.path, error)

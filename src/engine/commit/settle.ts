@@ -81,7 +81,7 @@ export function createSettle({ notes, open, stages, isFull, maxFileBytes }: Sett
   function clear(found: readonly Found[]): void {
     for (const each of found)
       for (const name of [each.step.staged, each.step.backup])
-        if (name !== null) attempt(() => removeIfThere(shelfOf(each).at(name)))
+        if (name !== null) attempt(() => removeIfThere(shelfOf(each), name))
   }
 
   /** Removes those that are empty but for what was staged in them. */
@@ -93,11 +93,13 @@ export function createSettle({ notes, open, stages, isFull, maxFileBytes }: Sett
           if (place.missing.length > 0) return
           const folder = place.directory.openChild(place.name)
           try {
-            for (const left of readdirSync(folder.self).filter(isLeftover)) unlinkSync(folder.at(left))
+            folder.within((at) => {
+              for (const left of readdirSync(at('.')).filter(isLeftover)) unlinkSync(at(left))
+            })
           } finally {
             folder.close()
           }
-          rmdirSync(place.directory.at(place.name))
+          place.directory.within((at) => rmdirSync(at(place.name)))
         } finally {
           place.close()
         }

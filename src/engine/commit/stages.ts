@@ -1,5 +1,5 @@
 // Where several hosts make changes ready. A change takes effect by one rename out of its root's stage, which the next authority takes away.
-import { linkSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+import { linkSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -10,10 +10,13 @@ import { replaceFile } from '../../support/replace-file.ts'
 import type { Directory, Shelf } from '../files/directory.ts'
 import { endEarlierRename } from './earlier-notes.ts'
 import type { Root } from '../files/roots.ts'
+import type { OpenEntry } from '../files/walk.ts'
 import { isOfThisProcess, ownFolder, temporaryName } from '../files/temporary-names.ts'
 
 /** Of one root. Its paths name nothing any more once another authority has taken the stage. */
 export interface Stage extends Shelf {
+  /** A path for system calls. */
+  at(name: string): string
   /** True once another authority has taken it. */
   isTaken(): boolean
   /** What an error of a change means. @returns an OperationError if the stage was taken, or lies on another file system */
@@ -36,6 +39,7 @@ export const stageFolder = 'stage'
 const maxTries = 100
 
 type Own = Pick<Directory, 'at'>
+type Entry = Pick<OpenEntry, 'directory' | 'name'>
 
 /** @param openOwn opens, and makes, the server's own folder below a root */
 export function createStages(served: readonly Root[], openOwn: (root: Root) => Own): Stages {
@@ -50,6 +54,8 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
     return {
       path: join(root, ownFolder, stageFolder),
       at,
+      within: (use) => use(at),
+      open: (name, flags) => openSync(at(name), flags),
       isTaken,
       stat: (name) => lstatSync(at(name), { bigint: true, throwIfNoEntry: false }),
       async sync() {
@@ -102,10 +108,10 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
 }
 
 /** Removes a file by one rename into the stage. @param stage undefined if one host serves the tree */
-export function removeThrough(stage: Stage | undefined, path: string): void {
-  if (stage === undefined) return unlinkSync(path)
+export function removeThrough(stage: Stage | undefined, { directory, name }: Entry): void {
+  if (stage === undefined) return directory.within((at) => unlinkSync(at(name)))
   const staged = stage.at(temporaryName())
-  renameSync(path, staged)
+  directory.within((at) => renameSync(at(name), staged))
   // If that fails, the next authority removes it.
   attempt(() => unlinkSync(staged))
 }

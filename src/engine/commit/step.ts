@@ -1,5 +1,5 @@
 // One path of a change: what it gets is staged beside it, what it had keeps a second link, and both ways are one rename.
-import { linkSync, renameSync, symlinkSync } from 'node:fs'
+import { symlinkSync, unlinkSync } from 'node:fs'
 import { unlink } from 'node:fs/promises'
 import { isErrno, OperationError } from '../../errors.ts'
 import { isUnsupported } from '../../support/unsupported.ts'
@@ -9,11 +9,11 @@ import { readLink } from '../files/links.ts'
 import type { MadeParents } from './parents.ts'
 import { StaleFileError } from './preconditions.ts'
 import { hashNow, type FileVersion } from '../files/read-file.ts'
-import type { Shelf } from '../files/directory.ts'
+import { descriptorPaths, link as linkTo, type Shelf } from '../files/directory.ts'
 import { removeThrough, type Stage } from './stages.ts'
 import { temporaryName } from '../files/temporary-names.ts'
 import type { OpenEntry } from '../files/walk.ts'
-import { createLink, type StagedFile, type Writer } from './write-file.ts'
+import { createLink, rename, type StagedFile, type Writer } from './write-file.ts'
 import { matches, nodeMark, type Mark, type NotedStep } from './note.ts'
 
 /** What is at a path before the transaction. An entry is a link, or a file whose bytes do not matter. */
@@ -98,7 +98,7 @@ export async function prepareStep(
   const names: string[] = []
   const clear = async () => {
     for (const file of files) file.discard()
-    await Promise.all(names.map((each) => unlink(shelf.at(each)).catch(() => {})))
+    await Promise.all(names.map((each) => removeStaged(shelf, each).catch(() => {})))
   }
 
   async function copy(bytes: Buffer, like: FileVersion | undefined, mode?: number): Promise<string> {
@@ -112,7 +112,7 @@ export async function prepareStep(
     const second = temporaryName()
     names.push(second)
     try {
-      linkSync(entry.directory.at(entry.name), shelf.at(second))
+      linkTo(entry.directory, entry.name, shelf, second)
       return second
     } catch (error) {
       if (!isUnsupported(error) && !isErrno(error, 'EXDEV', 'EMLINK')) throw error
@@ -125,7 +125,7 @@ export async function prepareStep(
 
   function link(target: string): string {
     const made = temporaryName()
-    symlinkSync(target, shelf.at(made))
+    shelf.within((at) => symlinkSync(target, at(made)))
     names.push(made)
     return made
   }
@@ -219,12 +219,10 @@ export function applyStep(
   path: string,
   stage: Stage | undefined
 ): void {
-  const target = directory.at(name)
-  if (staged === null) return removeThrough(stage, target)
-  const source = (stage ?? directory).at(staged)
+  if (staged === null) return removeThrough(stage, { directory, name })
   // Where nothing was, nothing may be replaced.
-  if (before === null) createLink(source, target, path)
-  else renameSync(source, target)
+  if (before === null) createLink(stage ?? directory, staged, { directory, name }, path)
+  else rename(stage ?? directory, staged, { directory, name })
 }
 
 export function undoStep(
@@ -232,10 +230,9 @@ export function undoStep(
   backup: string | null,
   stage: Stage | undefined
 ): void {
-  const target = directory.at(name)
-  if (backup !== null) return renameSync((stage ?? directory).at(backup), target)
+  if (backup !== null) return rename(stage ?? directory, backup, { directory, name })
   try {
-    removeThrough(stage, target)
+    removeThrough(stage, { directory, name })
   } catch (error) {
     if (!isErrno(error, 'ENOENT')) throw error
   }
@@ -250,6 +247,12 @@ function isUnchanged(
 ): boolean {
   const isSame = isSameIdentity(now, linked) && isSameIdentity({ ...linked, ctimeNs: read.ctimeNs }, read)
   return (isSame && read.isTrusted) || hashNow(place) === hash
+}
+
+/** Off this thread, if that can reach the folder. */
+async function removeStaged(shelf: Shelf, name: string): Promise<void> {
+  if (descriptorPaths) return shelf.within((at) => unlink(at(name)))
+  shelf.within((at) => unlinkSync(at(name)))
 }
 
 function notCopied(path: string, cause: unknown): OperationError {

@@ -5,7 +5,6 @@ import {
   fchmodSync,
   fchownSync,
   fstatSync,
-  linkSync,
   openSync,
   renameSync,
   unlinkSync,
@@ -21,6 +20,7 @@ import { notDurable, notLookedAt, type AfterChange } from './after-change.ts'
 import type { Durability } from './durability.ts'
 import { freeOnThread } from './free-on-thread.ts'
 import { identityOf, type FileIdentity } from '../files/identity.ts'
+import { link, type Shelf } from '../files/directory.ts'
 import type { Stage, Stages } from './stages.ts'
 import { temporaryName } from '../files/temporary-names.ts'
 import type { FileVersion } from '../files/read-file.ts'
@@ -56,8 +56,7 @@ export interface WriteRequest extends StageRequest {
 /** Bytes under a temporary name. */
 export interface StagedFile {
   readonly name: string
-  /** For system calls. */
-  readonly path: string
+  readonly shelf: Shelf
   readonly fd: number
   readonly remove: () => void
   /** Before the change: no system replaces a file that is open, and some take none back. @throws Error of the file system */
@@ -75,6 +74,8 @@ export interface Written {
   readonly freed: Promise<void> | undefined
 }
 
+type Entry = Pick<OpenEntry, 'directory' | 'name'>
+
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
 const leftover = {
   message: 'its temporary file beside it could not be removed (the next start of the server removes it)',
@@ -91,9 +92,9 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
   /** Writes the bytes under a temporary name, not synced. @param folder default: that of the place. @throws Error of the file system; then nothing is left */
   async function stage({ place, bytes, replaces, mode }: StageRequest, folder?: Stage): Promise<StagedFile> {
     const name = temporaryName()
-    const path = (folder ?? place.directory).at(name)
-    const remove = () => removeIfThere(path)
-    const fd = openSync(path, createFlags, 0o600)
+    const shelf: Shelf = folder ?? place.directory
+    const remove = () => removeIfThere(shelf, name)
+    const fd = shelf.within((at) => openSync(at(name), createFlags, 0o600))
     temporaries.add(remove)
     let isOpen = true
     const close = () => {
@@ -108,7 +109,7 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
     try {
       await fill(fd, bytes)
       copyModeAndOwner(fd, replaces, mode)
-      return { name, path, fd, remove, close, discard, placed: () => void temporaries.delete(remove) }
+      return { name, shelf, fd, remove, close, discard, placed: () => void temporaries.delete(remove) }
     } catch (error) {
       discard()
       throw error
@@ -125,21 +126,20 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
     let staged: StagedFile | undefined
     let withdraw: (() => void) | undefined
     let freed: Promise<void> | undefined
-    const target = place.directory.at(place.name)
     try {
       staged = await stage(request, own)
       await durability.syncContent(staged.fd)
       // No await between the checks and the rename, so that no other operation of this process comes in between.
       assertOpen(path)
-      const { name, path: temporary } = staged
+      const { name, shelf } = staged
       const change = (held?: number) => {
         check(held)
         withdraw = announce?.(name)
-        if (replaces === undefined) createLink(temporary, target, path)
-        else renameSync(temporary, target)
+        if (replaces === undefined) createLink(shelf, name, place, path)
+        else rename(shelf, name, place)
       }
       if (replaces === undefined) change()
-      else freed = freeOnThread(target, change)
+      else freed = freeOnThread(place, change)
     } catch (error) {
       withdraw?.()
       staged?.discard()
@@ -206,20 +206,25 @@ function setMode(fd: number, own: Stats, mode: number): void {
 }
 
 /** A new name by link: unlike rename it fails if another program has just created the file. @throws StaleFileError */
-export function createLink(temporary: string, target: string, path: string): void {
+export function createLink(shelf: Shelf, temporary: string, { directory, name }: Entry, path: string): void {
   try {
-    linkSync(temporary, target)
+    link(shelf, temporary, directory, name)
   } catch (error) {
     if (isErrno(error, 'EEXIST')) throw new StaleFileError(`created meanwhile: ${path}`, { cause: error })
     // File systems without hard links (FAT, some network ones).
     if (!isUnsupported(error) && !isErrno(error, 'EMLINK')) throw error
-    renameSync(temporary, target)
+    rename(shelf, temporary, { directory, name })
   }
 }
 
-export function removeIfThere(path: string): void {
+/** @param shelf the folder of the entry, or a stage */
+export function rename(shelf: Shelf, temporary: string, { directory, name }: Entry): void {
+  shelf.within((at) => directory.within((into) => renameSync(at(temporary), into(name))))
+}
+
+export function removeIfThere(shelf: Shelf, name: string): void {
   try {
-    unlinkSync(path)
+    shelf.within((at) => unlinkSync(at(name)))
   } catch (error) {
     if (!isErrno(error, 'ENOENT')) throw error
   }

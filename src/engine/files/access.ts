@@ -1,5 +1,6 @@
 // Whether this process may read or write a file.
 import { accessSync, constants, type BigIntStats } from 'node:fs'
+import type { Directory } from './directory.ts'
 
 const ways = {
   read: { owner: 0o400, access: constants.R_OK },
@@ -20,11 +21,16 @@ export function permitsOwner({ uid, mode }: Owned, way: keyof typeof ways): bool
   return uid === ownUid && (mode & ways[way].owner) !== 0
 }
 
-/** True if the mode permits it to the owner. Otherwise the system decides, which knows groups and access lists. */
-export function mayAccess(path: string, { uid, mode }: BigIntStats, way: keyof typeof ways): boolean {
+/** True if the mode of an entry permits it to the owner. Otherwise the system decides, which knows groups and access lists. */
+export function mayAccess(
+  directory: Directory,
+  name: string,
+  { uid, mode }: BigIntStats,
+  way: keyof typeof ways
+): boolean {
   if (permitsOwner({ uid: Number(uid), mode: Number(mode) }, way)) return true
   try {
-    accessSync(path, ways[way].access)
+    directory.within((at) => accessSync(at(name), ways[way].access))
     return true
   } catch {
     return false

@@ -1,11 +1,13 @@
 // An open directory: the handle through which its entries are reached, so that nothing above it can be swapped meanwhile.
-import { constants, fstatSync, fsync, fsyncSync, lstatSync, openSync, type BigIntStats } from 'node:fs'
+import { constants, fstatSync, fsync, fsyncSync, linkSync, lstatSync, openSync, type BigIntStats } from 'node:fs'
 import { sep } from 'node:path'
 import { promisify } from 'node:util'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
+import { isSameFile } from '../../support/same-file.ts'
 import { ifSupported } from '../../support/unsupported.ts'
 import { closeReader } from './close-reader.ts'
 import { toBytes } from '../../support/raw-name.ts'
+import { linkAcross, linkItself, standIn, type PathOf } from './standing.ts'
 
 const fsyncAsync = promisify(fsync)
 /** Of one folder, by its device and inode. */
@@ -17,18 +19,20 @@ const openDirectoryFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (
 /** A folder in which things have names of their own until a change gives them others. */
 export interface Shelf {
   readonly path: string
-  /** A path for system calls. */
-  at(name: string): string
+  /** Makes calls of the system. The paths hold until `use` returns, which must not wait. */
+  within<Result>(use: (at: PathOf) => Result): Result
+  /** Opens an entry for reading; a link is refused. */
+  open(name: string, flags: number): number
   stat(name: string): BigIntStats | undefined
   sync(): Promise<void>
 }
 
 /**
  * On Linux an entry is reached as `/proc/self/fd/<directory>/<name>`: the kernel starts from the open descriptor, so an
- * ancestor that is replaced by a link meanwhile cannot lead elsewhere. Other systems have no such path; there the entry
- * is reached by name, and the caller compares device and inode after opening (docs/security.md names what remains).
+ * ancestor that is replaced by a link meanwhile cannot lead elsewhere. Other systems have no such path; there the process
+ * stands in the folder for the time of a call (docs/security.md names what remains).
  */
-const descriptorPaths = process.platform === 'linux' && isDescriptorPathUsable()
+export const descriptorPaths = process.platform === 'linux' && isDescriptorPathUsable()
 
 function isDescriptorPathUsable(): boolean {
   try {
@@ -37,6 +41,11 @@ function isDescriptorPathUsable(): boolean {
     return false
   }
 }
+
+/** Windows opens what a link leads to. */
+const opensLinks = constants.O_NOFOLLOW === undefined
+/** Of an entry that is replaced each time while it is opened. */
+const maxTries = 3
 
 /** A file system that syncs no folder keeps the names in its own way. */
 function bearRefusal(error: unknown): void {
@@ -70,7 +79,20 @@ export class Directory {
 
   /** Opens a directory in this one; a link is refused by the system (ELOOP or ENOTDIR). */
   openChild(name: string): Directory {
-    return new Directory(this.pathOf(name), openSync(this.#reach(name), openDirectoryFlags))
+    return new Directory(this.pathOf(name), this.open(name, openDirectoryFlags))
+  }
+
+  /** Opens an entry; a link is refused by the system (ELOOP), or here. */
+  open(name: string, flags: number, mode?: number): number {
+    return this.within((at) => {
+      for (let tries = 1; ; tries += 1) {
+        const fd = openSync(toPath(at, name), flags, mode)
+        // The entry is looked at after it was opened: if it is the same, what is open lay in this folder, and no link led there.
+        if (!opensLinks || isSameFile(this.stat(name), fstatSync(fd, { bigint: true }))) return fd
+        closeReader(fd)
+        if (tries === maxTries) throw Object.assign(new Error(`a link: ${name}`), { code: 'ELOOP', syscall: 'open' })
+      }
+    })
   }
 
   /** The canonical path of an entry, if it is no link. */
@@ -78,35 +100,26 @@ export class Directory {
     return this.path.endsWith(sep) ? this.path + name : this.path + sep + name
   }
 
-  /** A path by which the entry `name` can be given to file-system calls while this directory is open. */
+  /**
+   * A path by which an entry can be given to file-system calls while this directory is open. Without descriptor paths it can be swapped:
+   * for entries of the tree use `within`.
+   */
   at(name: string): string {
     return descriptorPaths ? `/proc/self/fd/${this.#fd}/${name}` : this.pathOf(name)
   }
 
-  /** True if entries are reached through the open descriptor, so that nothing can be swapped between looking and opening. */
-  get isHeld(): boolean {
-    return descriptorPaths
-  }
-
-  /** The path of the directory itself, for readdir. */
-  get self(): string {
-    return descriptorPaths ? `/proc/self/fd/${this.#fd}` : this.path
+  within<Result>(use: (at: PathOf) => Result): Result {
+    return descriptorPaths ? use((name) => this.at(name)) : standIn(this, use)
   }
 
   /** What is at `name`, links not followed; undefined if nothing is. */
   stat(name: string): BigIntStats | undefined {
-    return lstatSync(this.#reach(name), { bigint: true, throwIfNoEntry: false })
+    return this.within((at) => lstatSync(toPath(at, name), { bigint: true, throwIfNoEntry: false }))
   }
 
   /** The folder that is open, as it was when this was first asked: device and inode stay. */
   opened(): BigIntStats {
     return (this.#opened ??= fstatSync(this.#fd, { bigint: true }))
-  }
-
-  /** `at`, also for a name that is not UTF-8. */
-  #reach(name: string): string | Buffer {
-    const path = this.at(name)
-    return path.isWellFormed() ? path : Buffer.concat([Buffer.from(this.at('')), toBytes(name)])
   }
 
   /** Makes the names in the directory durable. */
@@ -147,4 +160,23 @@ export class Directory {
   #requireOpen(): void {
     if (this.#references === 0) throw new Error(`${this.path} was closed before`)
   }
+}
+
+/** Whether one call of the system can take names in both. Without descriptor paths the process stands in one folder. @param missing below `other` */
+export function canReachBoth(one: Directory, other: Directory, missing: readonly string[] = []): boolean {
+  return descriptorPaths || (missing.length === 0 && isSameFile(one.opened(), other.opened()))
+}
+
+/** Gives an entry a second name, in the same folder or in another one. */
+export function link(from: Shelf, name: string, to: Shelf, newName: string): void {
+  if (descriptorPaths) from.within((at) => to.within((into) => linkSync(at(name), into(newName))))
+  else if (from instanceof Directory && to instanceof Directory && !canReachBoth(from, to))
+    linkAcross(from, name, to, newName)
+  else from.within((at) => to.within((into) => linkItself(at(name), into(newName))))
+}
+
+/** Also of a name that is not UTF-8. */
+function toPath(at: PathOf, name: string): string | Buffer {
+  const path = at(name)
+  return path.isWellFormed() ? path : Buffer.concat([Buffer.from(at('')), toBytes(name)])
 }

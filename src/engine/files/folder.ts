@@ -88,5 +88,5 @@ export function createFolderSurvey(options: SurveyOptions, { open, withDirectory
 
 function mayWriteIn(directory: Directory): boolean {
   const stat = directory.stat('.')
-  return stat !== undefined && mayAccess(directory.self, stat, 'write')
+  return stat !== undefined && mayAccess(directory, '.', stat, 'write')
 }

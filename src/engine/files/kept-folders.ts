@@ -38,7 +38,7 @@ export function createKeptFolders(roots: readonly Root[]) {
   }
 
   function keep(directory: Directory): Directory {
-    if (isClosed || !directory.isHeld || !devices.has(directory.opened().dev)) return directory
+    if (isClosed || !devices.has(directory.opened().dev)) return directory
     const [oldest] = kept
     if (oldest !== undefined && kept.size >= maxKept) release(...oldest)
     kept.set(directory.path, directory.share())

@@ -6,7 +6,7 @@ import { isSameFile } from '../../support/same-file.ts'
 import type { OpenEntry } from './walk.ts'
 
 export function readLink({ directory, name }: Pick<OpenEntry, 'directory' | 'name'>): string {
-  return readlinkSync(directory.at(name))
+  return directory.within((at) => readlinkSync(at(name)))
 }
 
 /**
@@ -28,7 +28,7 @@ function leadsToFileAt(link: OpenEntry, { directory, name }: OpenEntry): boolean
 /** The target of the link as the system follows it, outside the roots too; no answer shows it. */
 function statTarget({ directory, name }: OpenEntry): BigIntStats | undefined {
   try {
-    return statSync(directory.at(name), { bigint: true })
+    return directory.within((at) => statSync(at(name), { bigint: true }))
   } catch {
     return undefined
   }

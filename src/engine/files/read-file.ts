@@ -1,6 +1,6 @@
 // Reads a regular file whole, from one descriptor, with its hash. Decides without blocking whether it is one.
 import { createHash, hash as hashOf } from 'node:crypto'
-import { fstatSync, openSync, read, readSync, type BigIntStats } from 'node:fs'
+import { fstatSync, read, readSync, type BigIntStats } from 'node:fs'
 import { promisify } from 'node:util'
 import { isErrno, OperationError } from '../../errors.ts'
 import { largeBytes, largeTurn, pieceBytes } from '../../support/large-work.ts'
@@ -9,7 +9,7 @@ import { isSameFile, type FileNode } from '../../support/same-file.ts'
 import { closeReader } from './close-reader.ts'
 import { mayAccess } from './access.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
-import type { Directory } from './directory.ts'
+import type { Directory, Shelf } from './directory.ts'
 import { readFlags } from './read-flags.ts'
 import { explainWalkError } from './walk-error.ts'
 import type { OpenEntry } from './walk.ts'
@@ -97,7 +97,8 @@ export async function readRange(
   try {
     for (let attempt = 1; ; attempt += 1) {
       const before = fstatSync(fd, { bigint: true })
-      checkOpened(before, place, path)
+      // The walk may have seen another file there, which an editor has replaced since.
+      requireRegular(before, path)
       const { start, length } = rangeOf(Number(before.size))
       const bytes = await readBytes(fd, { start, length }, limits)
       const stat = fstatSync(fd, { bigint: true })
@@ -128,7 +129,7 @@ export interface OpenedEntry {
 
 /** @throws the system's error, such as EACCES */
 export async function readEntry(directory: Directory, name: string, limits: ReadLimits): Promise<OpenedEntry> {
-  const fd = openSync(directory.at(name), readFlags)
+  const fd = directory.open(name, readFlags)
   try {
     const stat = fstatSync(fd, { bigint: true })
     const identity = identityOf(stat)
@@ -144,8 +145,8 @@ export async function readEntry(directory: Directory, name: string, limits: Read
 }
 
 /** The bytes of a regular file of a directory, in one tick; undefined if it is none, cannot be read or is larger. */
-export function readNow(directory: Pick<Directory, 'at'>, name: string, maxBytes: number): Buffer | undefined {
-  const fd = orUndefined(() => openSync(directory.at(name), readFlags))
+export function readNow(directory: Pick<Shelf, 'open'>, name: string, maxBytes: number): Buffer | undefined {
+  const fd = orUndefined(() => directory.open(name, readFlags))
   try {
     return fd === undefined ? undefined : readOpened(fd, maxBytes)
   } finally {
@@ -197,7 +198,7 @@ export function checkSize(
 
 function openForReading(place: OpenEntry, path: string): number {
   try {
-    return openSync(place.directory.at(place.name), readFlags)
+    return place.directory.open(place.name, readFlags)
   } catch (error) {
     if (isErrno(error, 'ENOENT')) throw fileNotFound(path, error)
     if (isErrno(error, 'EACCES', 'EPERM')) {
@@ -210,13 +211,6 @@ function openForReading(place: OpenEntry, path: string): number {
       throw new OperationError('NOT_A_FILE', `Not a regular file: ${path}`, { path, cause: error })
     throw explainWalkError(error, path)
   }
-}
-
-/** What was opened must be regular. The walk may have seen another file there: an editor's rename in between is fine if descriptors are held. */
-function checkOpened(stat: BigIntStats, place: OpenEntry, path: string): void {
-  requireRegular(stat, path)
-  if (isSameFile(stat, place.stat) || place.directory.isHeld) return
-  throw new OperationError('FILE_NOT_FOUND', `The file was replaced while it was opened: ${path}. Try again.`, { path })
 }
 
 async function readBytes(
@@ -264,6 +258,6 @@ function versionOf({ bytes, hash }: KnownBytes, stat: BigIntStats, { directory, 
     uid: Number(stat.uid),
     gid: Number(stat.gid),
     links: Number(stat.nlink),
-    isWritable: mayAccess(directory.at(name), stat, 'write')
+    isWritable: mayAccess(directory, name, stat, 'write')
   }
 }

@@ -1,7 +1,7 @@
 // What is in one open folder: every name, whatever its bytes, with its type.
-import type { Dirent } from 'node:fs'
+import { opendirSync, readdirSync, type Dirent } from 'node:fs'
 import { opendir, readdir } from 'node:fs/promises'
-import type { Directory } from './directory.ts'
+import { descriptorPaths, type Directory } from './directory.ts'
 import { toName } from '../../support/raw-name.ts'
 
 export type EntryType = 'file' | 'directory' | 'symlink' | 'other'
@@ -21,20 +21,30 @@ const replacement = '\ufffd'
 /** @throws the system's error, such as EACCES or EMFILE */
 export async function readFolder(directory: Directory): Promise<FolderEntry[]> {
   const isLarge = (directory.stat('.')?.size ?? 0n) > largeFolderBytes
-  const entries = isLarge ? await readInPieces(directory) : await readdir(directory.self, { withFileTypes: true })
+  const entries = isLarge ? await readInPieces(directory) : await readWhole(directory)
   if (entries.some(({ name }) => name.includes(replacement))) return readRawNames(directory)
   return entries.map((entry) => ({ name: entry.name, type: typeOf(entry) }))
 }
 
+export async function readWhole(directory: Directory): Promise<Dirent[]> {
+  const options = { withFileTypes: true } as const
+  return directory.within((at) => (descriptorPaths ? readdir(at('.'), options) : readdirSync(at('.'), options)))
+}
+
 async function readInPieces(directory: Directory): Promise<Dirent[]> {
+  const options = { bufferSize: entriesPerRead }
+  const folder = directory.within((at) => (descriptorPaths ? opendir(at('.'), options) : opendirSync(at('.'), options)))
   const entries: Dirent[] = []
-  for await (const entry of await opendir(directory.self, { bufferSize: entriesPerRead })) entries.push(entry)
+  for await (const entry of await folder) entries.push(entry)
   return entries
 }
 
 /** The names as bytes: much slower, yet nothing is lost. */
 async function readRawNames(directory: Directory): Promise<FolderEntry[]> {
-  const entries = await readdir(directory.self, { withFileTypes: true, encoding: 'buffer' })
+  const options = { withFileTypes: true, encoding: 'buffer' } as const
+  const entries = await directory.within((at) =>
+    descriptorPaths ? readdir(at('.'), options) : readdirSync(at('.'), options)
+  )
   return entries.map((entry) => ({ name: toName(entry.name), type: typeOf(entry) }))
 }
 

@@ -101,14 +101,13 @@ export function createSurveyor(options: SurveyOptions) {
 
   function describe(entry: SurveyEntry, stat: BigIntStats, identity: FileIdentity, lines: number): Facts {
     const { name, directory, entryName, path } = entry
-    const at = directory.at(entryName)
     const isRefused = (options.hardlinks === 'refuse' && stat.nlink > 1n) || options.isProtected(path)
     const file = {
       name,
       size: Number(stat.size),
       modified: stat.mtime.toISOString(),
-      isReadable: mayAccess(at, stat, 'read'),
-      isWritable: mayAccess(at, stat, 'write') && !isRefused,
+      isReadable: mayAccess(directory, entryName, stat, 'read'),
+      isWritable: mayAccess(directory, entryName, stat, 'write') && !isRefused,
       lines
     }
     return { identity, path, file }

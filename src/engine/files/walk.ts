@@ -180,7 +180,7 @@ class Walk {
   /** Undefined if something else has replaced it since the look. */
   #readLink(name: string): string | undefined {
     try {
-      return readlinkSync(this.#here.at(name))
+      return this.#here.within((at) => readlinkSync(at(name)))
     } catch (error) {
       if (isErrno(error, 'EINVAL', 'ENOENT')) return undefined
       throw error

@@ -14,6 +14,7 @@ import {
   readHead,
   readIndex,
   setIndex,
+  type Changes,
   type IndexEntry
 } from '../../support/project/commit-files.ts'
 import { openWorkTree, type WorkTree } from '../../support/project/work-tree.ts'
@@ -25,6 +26,8 @@ export interface Made {
   /** The one before. */
   readonly parent: string
   readonly commit: string
+  /** What it has otherwise than its parent, if that is known. */
+  readonly changes?: Changes
 }
 
 /** In the server's own folder below the first root. */
@@ -57,10 +60,10 @@ export async function inTurn<Result>(root: string, act: () => Promise<Result>): 
 export async function finishLanding(
   context: Pick<OperationContext, 'files' | 'signal'>,
   tree: WorkTree,
-  { parent, commit }: Made,
+  { parent, commit, changes: given }: Made,
   reason: string
 ): Promise<{ readonly branch: string | null } | undefined> {
-  const changes = await readChanges(tree, { from: parent, to: commit }, context.signal)
+  const changes = given ?? (await readChanges(tree, { from: parent, to: commit }, context.signal))
   await awaitIndex(tree, context.signal)
   const [root] = context.files.roots
   const own = root && servedDirectory(root)
@@ -129,11 +132,7 @@ export async function settleLanding(
 }
 
 /** Names that still are as they were before the commit become as the commit has them. */
-async function followIndex(
-  tree: WorkTree,
-  changes: Awaited<ReturnType<typeof readChanges>>,
-  signal: AbortSignal
-): Promise<void> {
+async function followIndex(tree: WorkTree, changes: Changes, signal: AbortSignal): Promise<void> {
   for (const start = performance.now(); ; await delay(retryMs, undefined, { signal })) {
     const index = await readIndex(tree, [...changes.keys()], signal)
     const entries = new Map<string, IndexEntry | undefined>()

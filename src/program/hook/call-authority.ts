@@ -1,6 +1,5 @@
 // Calls an operation through the socket of a tree, which only the tree's own user can reach. Loads as little of Node as possible.
-import { openAddress } from '../../tree/coordinator/address.ts'
-import { createStateDirectory } from '../../tree/state/state-directory.ts'
+import { connectToTree } from '../../tree/coordinator/local-link.ts'
 import { readLines } from '../../support/read-lines.ts'
 import { maxAnswerBytes as defaultBytes } from './post-json.ts'
 
@@ -36,30 +35,11 @@ export class CallRefused extends Error {
  * @param root real path of the first root
  * @throws CallRefused; Error that says why there is no answer
  */
-export async function callAuthority(root: string, call: AuthorityCall): Promise<Readonly<Record<string, unknown>>> {
-  const address = openAddress(root, createStateDirectory(root))
-  try {
-    const failures: unknown[] = []
-    for (const path of address.paths) {
-      try {
-        return await callAt(path, call)
-      } catch (error) {
-        if (error instanceof CallRefused) throw error
-        failures.push(error)
-      }
-    }
-    throw failures[0]
-  } finally {
-    address.close()
-  }
-}
-
-async function callAt(
-  path: string,
+export async function callAuthority(
+  root: string,
   { name, input, signal, onWait, maxAnswerBytes = defaultBytes }: AuthorityCall
 ): Promise<Readonly<Record<string, unknown>>> {
-  const { connect } = await import('node:net')
-  const socket = connect({ path, signal })
+  const socket = await connectToTree(root, signal)
   try {
     const caller = { transport: 'internal', takesNotices: false }
     socket.write(`${JSON.stringify({ type: 'call', id: 1, name, input, caller, progress: true })}\n`)

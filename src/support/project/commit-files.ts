@@ -32,8 +32,15 @@ export async function writeTree(
         if (output === undefined) throw new GitFailed('make the tree of the commit')
         return output
       }
-      await git(['read-tree', commit], Buffer.alloc(0))
-      return stageFiles(workTree, files, git)
+      const read = git(['read-tree', commit], Buffer.alloc(0))
+      const [, content] = await Promise.all([
+        read,
+        stageFiles(workTree, files, async (args, input) => {
+          await read
+          return git(args, input)
+        })
+      ])
+      return content
     })
   })
 }
@@ -101,12 +108,18 @@ export interface IndexEntry {
   readonly blob: string
 }
 
-/** What a commit changes: each path with what its parent has and what it has. */
+/** By path, what a commit's parent has and what it has. */
+export type Changes = ReadonlyMap<
+  string,
+  { readonly before: IndexEntry | undefined; readonly after: IndexEntry | undefined }
+>
+
+/** What a commit, or a tree, has otherwise than another one. */
 export async function readChanges(
   tree: WorkTree,
   { from, to }: { readonly from: string; readonly to: string },
   signal: AbortSignal
-): Promise<Map<string, { readonly before: IndexEntry | undefined; readonly after: IndexEntry | undefined }>> {
+): Promise<Changes> {
   const { output } = await runGit(
     ['-C', tree.workTree, 'diff-tree', '-r', '-z', '--no-renames', '--no-ext-diff', '--raw', from, to],
     signal,

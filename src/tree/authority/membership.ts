@@ -1,6 +1,7 @@
 // Which engine this process uses: its own if it is the authority of the tree, else that of the authority. It owns nothing before the first call.
 import { setTimeout as delay } from 'node:timers/promises'
 import { TreeConflict } from '../state/authority-lock.ts'
+import { Unproven } from '../coordinator/local-link.ts'
 import type { Coordinator } from '../coordinator/coordinator.ts'
 import { serverStopping } from '../../errors.ts'
 import { createAuthorityHold, looks, retryMs } from './authority-hold.ts'
@@ -116,7 +117,8 @@ export function createMembership(options: MembershipOptions) {
         if (found !== undefined) return found
       } catch (error) {
         conflicts += 1
-        if (!(error instanceof TreeConflict) || conflicts === looks) throw error
+        const mayPass = error instanceof TreeConflict || error instanceof Unproven
+        if (!mayPass || conflicts === looks) throw error
       }
       await delay(pause)
       pause = Math.min(2 * pause, maxRetryMs)
@@ -181,7 +183,7 @@ export function createMembership(options: MembershipOptions) {
       void connected.closed.then(() => connected === relay && rejoin())
       return connected
     } catch (error) {
-      if (error instanceof RefusedByAuthority) throw error
+      if (error instanceof RefusedByAuthority || error instanceof Unproven) throw error
       return undefined
     } finally {
       clearTimeout(limit)

@@ -5,6 +5,7 @@ import type { OperationResult, OwnParts } from '../../engine/call/context.ts'
 import type { EventListener } from '../../engine/events/tree-event.ts'
 import { isLarge } from '../../support/encode-large.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
+import { Unproven } from '../coordinator/local-link.ts'
 import type { Connect } from '../coordinator/meeting-point.ts'
 import { authorityLost } from './authority-lost.ts'
 import { openChannel } from './channel.ts'
@@ -69,14 +70,15 @@ export class RefusedByAuthority extends Error {}
 
 /**
  * Connects at the first of these places at which a process answers.
- * @throws RefusedByAuthority; any other error means that no process listens there, or none any more
+ * @throws RefusedByAuthority; Unproven; any other error means that no process listens there, or none any more
  */
 export async function connectFirst([first, ...others]: readonly Connect[], options: ConnectOptions): Promise<Relay> {
   if (first === undefined) throw new Error('no process is known to listen')
   try {
     return await connectRelay(first, options)
   } catch (error) {
-    if (error instanceof RefusedByAuthority || others.length === 0) throw error
+    const isAnswer = error instanceof RefusedByAuthority || error instanceof Unproven
+    if (isAnswer || others.length === 0) throw error
     return connectFirst(others, options)
   }
 }

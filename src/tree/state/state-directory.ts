@@ -6,7 +6,6 @@ import {
   fstatSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readSync,
   renameSync,
   unlinkSync,
@@ -96,15 +95,15 @@ export function createStateDirectory(root: string, open = () => Directory.open(r
       within(name, 'make', (directory) => replace(directory, name, text, isDurable))
     },
     rename(name, newName) {
-      within(name, 'open', (directory) => renameSync(directory.at(name), directory.at(newName)))
+      within(name, 'open', (directory) => directory.within((at) => renameSync(at(name), at(newName))))
     },
     remove(name) {
-      within(name, 'open', (directory) => unlinkSync(directory.at(name)))
+      within(name, 'open', (directory) => directory.within((at) => unlinkSync(at(name))))
     },
     openLock(name) {
       return within(name, 'make', (directory) => {
         refuseForeign(directory.stat(name), 'file', join(path, name))
-        const fd = openSync(directory.at(name), lockFlags, 0o600)
+        const fd = directory.open(name, lockFlags, 0o600)
         return { fd, stat: fstatSync(fd, { bigint: true }) }
       })
     },
@@ -122,7 +121,7 @@ export function createStateDirectory(root: string, open = () => Directory.open(r
 
 function makeIn(top: Directory): void {
   try {
-    mkdirSync(top.at(ownFolder), 0o700)
+    top.within((at) => mkdirSync(at(ownFolder), 0o700))
   } catch (error) {
     if (isErrno(error, 'EEXIST')) return
     throw error
@@ -134,14 +133,14 @@ function makeIn(top: Directory): void {
 function closeToOthers(directory: Directory): void {
   const stat = directory.stat('.')
   const isOwn = stat !== undefined && stat.uid === BigInt(process.geteuid?.() ?? -1)
-  if (isOwn && (stat.mode & 0o077n) !== 0n) ifSupported(() => chmodSync(directory.self, 0o700))
+  if (isOwn && (stat.mode & 0o077n) !== 0n) ifSupported(() => directory.within((at) => chmodSync(at('.'), 0o700)))
 }
 
 /** Checked at every write: a process may have been killed between making the folder and this. */
 function hideFromGit(directory: Directory): void {
   let fd: number | undefined
   try {
-    fd = openSync(directory.at('.gitignore'), createFlags, 0o600)
+    fd = directory.open('.gitignore', createFlags, 0o600)
     writeFileSync(fd, '*\n')
   } catch (error) {
     if (!isErrno(error, 'EEXIST')) throw error
@@ -152,7 +151,7 @@ function hideFromGit(directory: Directory): void {
 
 function readText(directory: Directory, name: string, path: string): string {
   refuseForeign(directory.stat(name), 'file', path)
-  const fd = openSync(directory.at(name), readFlags)
+  const fd = directory.open(name, readFlags)
   try {
     refuseForeign(fstatSync(fd, { bigint: true }), 'file', path)
     const bytes = Buffer.allocUnsafe(maxFileBytes + 1)
@@ -170,7 +169,8 @@ function readText(directory: Directory, name: string, path: string): string {
 }
 
 function replace(directory: Directory, name: string, text: string, isDurable: boolean): void {
-  replaceFile(directory.at(name), text, { isDurable, temporary: directory.at(temporaryName()) })
+  const temporary = temporaryName()
+  directory.within((at) => replaceFile(at(name), text, { isDurable, temporary: at(temporary) }))
   if (isDurable) directory.syncNow()
 }
 
@@ -178,7 +178,7 @@ function replace(directory: Directory, name: string, text: string, isDurable: bo
  * A user who can change the tree may have put a link here, or, in a folder that everyone can write, their own file.
  * Files of this user or root are trusted. A process of root trusts all files, since it serves the trees of other users.
  */
-function refuseForeign(stat: BigIntStats | undefined, kind: 'directory' | 'file', path: string): void {
+export function refuseForeign(stat: BigIntStats | undefined, kind: 'directory' | 'file', path: string): void {
   if (stat === undefined) return
   if (!(kind === 'file' ? stat.isFile() : stat.isDirectory())) {
     const found = stat.isSymbolicLink() ? 'a symbolic link' : stat.isDirectory() ? 'a directory' : 'something else'

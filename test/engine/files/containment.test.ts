@@ -2,7 +2,6 @@
 import {
   accessSync,
   constants,
-  existsSync,
   linkSync,
   mkdirSync,
   readFileSync,
@@ -14,8 +13,6 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, parse, sep } from 'node:path'
-import { Worker } from 'node:worker_threads'
-import { lengthOf } from '../../fixtures/length.ts'
 import t from 'tap'
 import { OperationError } from '../../../src/errors.ts'
 import { attempt } from '../../../src/support/attempt.ts'
@@ -23,13 +20,11 @@ import { toEventFilter } from '../../../src/engine/events/event-filter.ts'
 import { shownPath } from '../../../src/engine/notices/shown-path.ts'
 import { createCommits } from '../../../src/engine/commit/commits.ts'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
-import { requireFolder } from '../../../src/engine/commit/parents.ts'
-import { sweepLeftovers } from '../../../src/engine/commit/leftovers.ts'
 import { lockKey } from '../../../src/engine/files/lock-key.ts'
 import { connect } from '../../fixtures/clients.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { hooksOf, stepTo } from '../../fixtures/steps.ts'
-import { hashOf, makeTree, type Tree } from '../../fixtures/tree.ts'
+import { hashOf, makeTree } from '../../fixtures/tree.ts'
 
 const openStore = (...roots: string[]) =>
   createFileStore({
@@ -306,105 +301,6 @@ t.test('all spellings of what may be one file share one lock key', async (t) => 
   t.equal(lockKey(ascii), ascii.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC'))
   t.equal(lockKey('/r/A\u00e9'), lockKey('/r/a\u00c9'), 'with one other letter, too')
 })
-
-/** Swaps a directory and a link to the outside as fast as it can, in a thread of its own. */
-const attacker = `
-const { renameSync } = require('node:fs')
-const { workerData } = require('node:worker_threads')
-const { good, evil, slot, flag } = workerData
-const state = new Int32Array(flag)
-while (Atomics.load(state, 0) === 0) {
-  renameSync(slot, good); renameSync(evil, slot)
-  renameSync(slot, evil); renameSync(good, slot)
-  Atomics.add(state, 1, 1)
-}`
-
-async function underAttack(tree: Tree, run: () => Promise<void>): Promise<number> {
-  const flag = new SharedArrayBuffer(8)
-  const state = new Int32Array(flag)
-  const workerData = { good: tree.path('root/good'), evil: tree.path('root/evil'), slot: tree.path('root/slot'), flag }
-  const worker = new Worker(attacker, { eval: true, workerData })
-  const ended = new Promise((resolve) => worker.once('exit', resolve))
-  try {
-    while (Atomics.load(state, 1) === 0) await new Promise(setImmediate)
-    await run()
-  } finally {
-    Atomics.store(state, 0, 1)
-    await ended
-  }
-  return state[1] as number
-}
-
-t.test(
-  'a directory that is swapped for a link while it is walked never lets a read or a write out',
-  { skip: process.platform !== 'linux' && 'descriptor paths exist on Linux only' },
-  async (t) => {
-    const tree = makeTree(t, { 'root/slot/f.txt': 'inside', 'outside/f.txt': 'secret' })
-    symlinkSync(tree.path('outside'), tree.path('root/evil'))
-    const store = openStore(tree.path('root'))
-    const commits = commitsOf(store)
-    let escapes = 0
-    let reads = 0
-    let writes = 0
-    const swaps = await underAttack(tree, async () => {
-      const rounds = lengthOf({ full: 4000, short: 500 })
-      for (let round = 0; round < rounds || reads <= 100 || writes <= 100; round += 1) {
-        try {
-          if ((await read(store, 'slot/f.txt')) === 'secret') escapes += 1
-          reads += 1
-        } catch {
-          // Refused, or gone at that moment.
-        }
-        try {
-          const place = store.open(`slot/new-${round}.txt`, 'target')
-          try {
-            requireFolder(place, 'p', false)
-            await commits.commit([stepTo(place, 'p', undefined, 'x')], hooksOf())
-          } finally {
-            place.close()
-          }
-          writes += 1
-        } catch {
-          // Likewise.
-        }
-      }
-    })
-    t.equal(escapes, 0)
-    t.strictSame(makeTreeListing(tree, 'outside'), ['f.txt'], 'nothing was written outside')
-    t.ok(reads > 100 && writes > 100 && swaps > 100, `${reads} reads and ${writes} writes against ${swaps} swaps`)
-  }
-)
-
-t.test(
-  'a directory that is swapped for a link while leftovers are swept never lets the sweep out',
-  { skip: process.platform !== 'linux' && 'descriptor paths exist on Linux only' },
-  async (t) => {
-    // No process has this id: it is beyond the largest that Linux gives.
-    const leftover = '.async-crud-mcp-4194999-a-0123456789abcdef.tmp'
-    const names = Array.from({ length: 50 }, (_, index) => `outside/${index}/${leftover}`)
-    const files = names.flatMap((name) => [name, name.replace('outside', 'root/slot')])
-    const tree = makeTree(t, Object.fromEntries(files.map((name) => [name, ''])))
-    symlinkSync(tree.path('outside'), tree.path('root/evil'))
-    const roots = openStore(tree.path('root')).roots
-    let removed = 0
-    const swaps = await underAttack(tree, async () => {
-      for (let round = 0; round < 200; round += 1) removed += await sweepLeftovers(roots, new AbortController().signal)
-    })
-    t.strictSame(
-      names.filter((name) => !existsSync(tree.path(name))),
-      [],
-      'what lies outside is still there'
-    )
-    t.ok(removed > 0 && swaps > 100, `${removed} files swept against ${swaps} swaps`)
-  }
-)
-
-function makeTreeListing(tree: Tree, folder: string): string[] {
-  return tree
-    .all()
-    .filter((name) => name.startsWith(`${folder}/`))
-    .map((name) => name.slice(folder.length + 1))
-}
 
 t.test('a hard link to a file outside is written by rename, so that the outside name keeps its bytes', async (t) => {
   const tree = makeTree(t, { 'outside.txt': 'outside' })

@@ -1,7 +1,5 @@
 // Several processes on one tree: one engine, reached from everywhere with nothing lost on the way.
-import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
-import { createServer } from 'node:net'
 import type { CalledOperation } from '../../../src/engine/call/context.ts'
 import t from 'tap'
 import { meetAt } from '../../../src/tree/coordinator/meeting-point.ts'
@@ -70,9 +68,9 @@ t.test(
     const tree = makeTree(t, { f: 'one' })
     const lock = createAuthorityLock([rootOf(tree.root)])
     t.ok(lock.tryAcquire())
-    const address = openAddress(tree.root, createStateDirectory(tree.root))
     let attempts = 0
-    const server = createServer((socket) => {
+    const point = meetAt(openAddress(tree.root, createStateDirectory(tree.root)))
+    const server = await point.serve((socket) => {
       const channel: Channel<AuthorityMessage> = openChannel(socket, { onMessage: receive, onClose: () => {} })
       function receive(message: RelayMessage): void {
         if (message.type === 'call') channel.send({ type: 'result', id: message.id, result: { status: 'ok' } })
@@ -83,16 +81,12 @@ t.test(
         setTimeout(() => channel.send(welcome), 1300)
       }
     })
-    await address.bind(async (path) => {
-      server.listen(path)
-      await once(server, 'listening')
-    })
     const relay = stdioOn(t, tree)
     t.match(await call(relay, 'async_read', { path: 'f' }), { status: 'ok' })
     t.ok(attempts >= 2, 'a later attempt had more time than the first')
     await relay.end('SIGKILL')
     server.close()
-    address.close()
+    point.close()
     lock.release()
   }
 )
@@ -414,13 +408,13 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
     onError: (error) => t.fail(error.message)
   })
   const address = openAddress(tree.root, createStateDirectory(tree.root))
-  const [inFolder = ''] = address.paths
+  const inFolder = address.places[0]?.path ?? ''
   const point = meetAt({
     ...address,
     bind: (listen) =>
-      address.bind(async (path) => {
+      address.bind(async (path, secret) => {
         if (path.startsWith(inFolder)) throw new Error('no sockets here')
-        await listen(path)
+        await listen(path, secret)
       })
   })
   await server.listen(point)

@@ -1,9 +1,15 @@
 // Somebody removes or replaces what keeps the processes of a tree together: no file is served by two of them, and the tree goes on.
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, linkSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import t from 'tap'
+import { isAnsweringAtSocket } from '../../../src/program/background/probe-socket.ts'
+import { callAuthority } from '../../../src/program/hook/call-authority.ts'
+import { createAuthorityLock } from '../../../src/tree/state/authority-lock.ts'
 import type { Answer } from '../../fixtures/clients.ts'
 import { call, cannotStop, healthOf, httpOn, memberOn, own, post, stdioOn } from '../../fixtures/processes.ts'
+import { rootOf } from '../../fixtures/root-of.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { makeTree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
@@ -15,7 +21,14 @@ t.test('the authority puts a folder that was removed back before it does anythin
   t.match(await post(first.url, 'async_append', { path: 'f', content: '!' }), { status: 'ok' })
   // The state is written anew a moment later.
   const names = tree.own().filter((name) => name !== 'live')
-  t.strictSame(names, ['.gitignore', '.mcp_server_state.json', 'authority.lock', 'authority.sock', 'members.lock'])
+  t.strictSame(names, [
+    '.gitignore',
+    '.mcp_server_state.json',
+    'authority.lock',
+    'authority.secret',
+    'authority.sock',
+    'members.lock'
+  ])
   const second = await memberOn(t, tree)
   t.match(await healthOf(second.url), { role: 'relay', authority_pid: process.pid })
   // Nobody calls, and it is put back all the same.
@@ -77,7 +90,7 @@ for (const removed of ['', '/authority.lock']) {
 t.test('each of the files is put back alone, and takes the place of whatever stands there', async (t) => {
   const tree = makeTree(t, { f: 'one' })
   const authority = await httpOn(t, tree)
-  for (const name of ['.mcp_server_state.json', 'authority.lock', 'authority.sock']) {
+  for (const name of ['.mcp_server_state.json', 'authority.lock', 'authority.secret', 'authority.sock']) {
     const path = tree.path(`${own}/${name}`)
     rmSync(path)
     // Nobody calls.
@@ -85,12 +98,73 @@ t.test('each of the files is put back alone, and takes the place of whatever sta
     const newcomer = await memberOn(t, tree)
     t.match(await post(newcomer.url, 'async_append', { path: 'f', content: '!' }), { status: 'ok' }, name)
   }
-  rmSync(tree.path(`${own}/authority.sock`))
-  mkdirSync(tree.path(`${own}/authority.sock`))
+  for (const name of ['authority.sock', 'authority.secret']) {
+    rmSync(tree.path(`${own}/${name}`))
+    mkdirSync(tree.path(`${own}/${name}/in/it`), { recursive: true })
+  }
   t.match(await post(authority.url, 'async_append', { path: 'f', content: '?' }), { status: 'ok' })
   const last = await memberOn(t, tree)
-  t.match(await post(last.url, 'async_read', { path: 'f' }), { content: 'one!!!?' })
+  t.match(await post(last.url, 'async_read', { path: 'f' }), { content: 'one!!!!?' })
   t.equal((await authority.stop()).code, 0)
+})
+
+for (const secret of [undefined, 'b'.repeat(64)]) {
+  const left = secret === undefined ? 'left no secret' : 'the secret of another'
+  t.test(`an impostor at the name of the socket, with ${left}, gets no message`, async (t) => {
+    const tree = makeTree(t, { f: 'one' })
+    if (secret !== undefined) tree.write(`${own}/authority.secret`, secret)
+    const lock = createAuthorityLock([rootOf(tree.root)])
+    t.ok(lock.tryAcquire())
+    t.teardown(() => lock.release())
+    const heard: Buffer[] = []
+    // It says what it hears.
+    const impostor = createServer((socket) => {
+      const parts: Buffer[] = []
+      socket.on('error', () => {})
+      socket.on('data', (part) => {
+        parts.push(part)
+        socket.write(part)
+      })
+      socket.on('close', () => heard.push(Buffer.concat(parts)))
+    })
+    impostor.listen(tree.path(`${own}/authority.sock`))
+    await once(impostor, 'listening')
+    t.teardown(() => impostor.close())
+
+    const refusal = /authority\.sock does not prove that it serves this tree for this user .*Stop it/
+    const call = { name: 'async_read', input: { path: 'f' }, signal: new AbortController().signal }
+    await t.rejects(callAuthority(tree.root, call), { message: refusal })
+    t.equal(await isAnsweringAtSocket(tree.root), false)
+    const { url } = await memberOn(t, tree)
+    t.match(await post(url, 'async_read', { path: 'f' }), { error_code: 'SERVER_ERROR', message: refusal })
+    await until(() => heard.length >= 3)
+    // Numbers and proofs, if anything.
+    const expected = secret === undefined ? 0 : 64
+    t.strictSame([...new Set(heard.map(({ length }) => length))], [expected])
+  })
+}
+
+t.test('a stranger at the socket gets no answer, and an older program is told that it is older', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const { url } = await memberOn(t, tree)
+  t.match(await post(url, 'async_read', { path: 'f' }), { content: 'one' })
+  const write = { type: 'call', id: 1, name: 'async_write', input: { path: 'g', content: '' }, caller: {} }
+  const say = async (...words: (Buffer | string)[]): Promise<string> => {
+    const socket = connect(tree.path(`${own}/authority.sock`))
+    socket.on('error', () => {})
+    for (const word of words) socket.write(word)
+    const parts: Buffer[] = []
+    socket.on('data', (part) => parts.push(part))
+    await once(socket, 'close')
+    return Buffer.concat(parts).toString('latin1')
+  }
+  const call = `${JSON.stringify(write)}\n`
+  const answer = await say(randomBytes(32), randomBytes(32), call)
+  t.equal(answer.length, 32, 'a number used once, and nothing behind it')
+  const told = JSON.parse(await say(call)) as Answer
+  t.match(told, { type: 'refused', id: 1, error: { message: /this process is older/ }, message: /update it/ })
+  t.notMatch(JSON.stringify(told), tree.root)
+  t.notOk(tree.all().includes('g'))
 })
 
 t.test('with several roots, what is removed in one of them is put back there', async (t) => {
