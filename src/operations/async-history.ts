@@ -5,6 +5,7 @@ import type { Static } from '../../schemas/typebox.ts'
 import { mayBeMadeBy } from '../engine/versions/author.ts'
 import { commandOf, modesAsText } from '../engine/versions/modification.ts'
 import type { Version } from '../engine/versions/version.ts'
+import { lockKey } from '../engine/files/lock-key.ts'
 import { decodeIfText } from '../engine/files/text.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
@@ -35,17 +36,16 @@ interface Entry {
 
 async function show(input: HistoryInput, context: OperationContext): Promise<Static<typeof HistoryOutput>> {
   const { path, by_agent, change_set, limit, cursor } = input
-  const { files, history } = context
+  const { history } = context
   const query = [path, by_agent, change_set]
   const before = cursor === undefined ? Infinity : Number(readCursor(cursor, query, path).toString())
-  // A link has changes of its own, beside those of the file that it leads to.
-  const reaches = ['target', 'entry'] as const
-  const named = path === undefined ? history.paths() : reaches.map((reach) => files.resolve(path, reach).path)
-  const paths = [...new Set(named)]
+  const paths = path === undefined ? [...history.paths()] : namesOf(path, context)
   const found = await newest(paths, context, {
     limit: limit + 1,
     isWanted: (version) =>
       version.seq < before &&
+      // The end of another spelling: the beginning of this one says it.
+      (path === undefined || !paths.includes(version.renamedTo ?? '')) &&
       (by_agent === undefined || (mayBeMadeBy(version, by_agent) && !version.isFirstSight)) &&
       (change_set === undefined || version.changeSet === change_set)
   })
@@ -66,6 +66,18 @@ async function show(input: HistoryInput, context: OperationContext): Promise<Sta
     ...(history.forgottenAt !== undefined && { forgotten_before: timestamp(history.forgottenAt) }),
     timestamp: timestamp()
   }
+}
+
+/** A link has changes of its own, beside those of the file that it leads to; a file whose name is in other letters now has had it in others. */
+function namesOf(path: string, { files, history }: OperationContext): string[] {
+  const names = new Set<string>()
+  for (const reach of ['target', 'entry'] as const) {
+    const place = files.resolve(path, reach)
+    names.add(place.path)
+    if (!place.ignoresLetters) continue
+    for (const known of history.paths()) if (lockKey(known) === place.key) names.add(known)
+  }
+  return [...names]
 }
 
 /** Lines are counted for this long, in milliseconds: the answer omits them for the remaining versions. */

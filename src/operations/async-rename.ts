@@ -1,5 +1,5 @@
 // async_rename (PRD 3.9): both names are locked, in canonical order.
-import { basename } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { OperationError } from '../errors.ts'
 import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
@@ -32,7 +32,7 @@ export const asyncRename = defineOperation({
 
 async function rename(input: RenameInput, context: OperationContext): Promise<Renamed | Contention> {
   const { old_path, new_path, timeout, diff_format } = input
-  return changeOne<Renamed>(context, planRename(input, context), {
+  return changeOne<Renamed>(context, planRename(input, context, { isAlone: true }), {
     operation: 'async_rename',
     timeout,
     diffFormat: diff_format,
@@ -54,18 +54,20 @@ async function rename(input: RenameInput, context: OperationContext): Promise<Re
 
 export function planRename(
   input: Pick<RenameInput, 'old_path' | 'new_path' | 'expected_hash' | 'overwrite' | 'create_dirs' | 'fencing_token'>,
-  context: OperationContext
+  context: OperationContext,
+  { isAlone = false } = {}
 ): Planner {
   const { old_path, new_path, expected_hash = null, overwrite, create_dirs, fencing_token } = input
   return {
     operation: 'async_rename',
     targets: [exclusive(old_path, fencing_token, 'entry'), exclusive(new_path, undefined, 'entry')],
     async plan(places, plan, index) {
-      const [from, to] = places as readonly [OpenEntry, OpenEntry]
+      const [from, named] = places as readonly [OpenEntry, OpenEntry]
+      const to = isRespelling(from, named) ? respelt(named) : named
       const source = plan.enter(from, old_path, 'rename', index)
       if (source.renamedTo !== undefined) throw clash(old_path, source.indices, 'both rename it.')
       const isSame = from.path === to.path || isOneFile(from, to)
-      if (from.path === to.path && basename(to.path) !== to.name) throw onlyOtherLetters(old_path, new_path)
+      if (to !== named && !isAlone) throw onlyOtherLetters(old_path, new_path)
       // Even if it is refused: another change that is for its name is not in its way.
       if (!isSame) source.isMoved = true
       const { version, content } = await readEntry(context, from, old_path, expected_hash !== null)
@@ -79,7 +81,8 @@ export function planRename(
       source.after ??= { kind: 'none' }
       target.after = { kind: 'moved', from, version }
       target.renamedFrom = from.path
-      target.mayReplace = overwrite
+      // What is at the new spelling is the file itself.
+      target.mayReplace = overwrite || to !== named
       target.createDirs = create_dirs
       target.current ??= await readReplaced(context, to, new_path)
       const link = from.stat?.isSymbolicLink() === true ? readLink(from) : undefined
@@ -93,9 +96,18 @@ function isOneFile({ stat: one }: OpenEntry, { stat: other }: OpenEntry): boolea
   return one !== undefined && isSameFile(one, other) && one.nlink > 1n
 }
 
-/** The file system takes both for one name. */
+/** The file system takes both for one name, and has it in other letters than the new one. */
+function isRespelling(from: OpenEntry, to: OpenEntry): boolean {
+  return from.path === to.path && basename(to.path) !== to.name
+}
+
+/** The name as it is to be: nothing has it yet. */
+function respelt(to: OpenEntry): OpenEntry {
+  return { ...to, path: join(dirname(to.path), to.name), stat: undefined }
+}
+
 function onlyOtherLetters(path: string, newPath: string): OperationError {
-  const message = `${path} and ${newPath} are one name to this file system: only the letters differ. Nothing was changed. Rename the file to a third name first, then to ${newPath}.`
+  const message = `${path} and ${newPath} are one name to this file system: only the letters differ. Nothing was changed. Make this change alone, by async_rename.`
   return new OperationError('INVALID_REQUEST', message, { path: newPath })
 }
 

@@ -12,6 +12,8 @@ import { versionBefore, type Step } from './step.ts'
 import type { Durability } from './durability.ts'
 import { canReachBoth, descriptorPaths } from '../files/directory.ts'
 import { readLink, refuseLinkToItself } from '../files/links.ts'
+import { lockKey } from '../files/lock-key.ts'
+import { ignoresLetters, nameOnDisk } from '../files/name-on-disk.ts'
 import { temporaryName } from '../files/temporary-names.ts'
 import { fileNotFound, type FileVersion } from '../files/read-file.ts'
 import { renameThrough } from './rename-through.ts'
@@ -63,7 +65,7 @@ export async function renameEntry(
     assertAsSeen(from.place, from.current)
     refuseLinkToItself(from.place, place, to.path)
     if (to.overwrite) assertAsSeen(seen, versionBefore(target))
-    else assertFree(place)
+    else if (!isOneName(from.place, place)) assertFree(place)
   }
   check()
   const one = from.place.directory.stat(from.place.name)
@@ -80,7 +82,8 @@ export async function renameEntry(
     return 'renamed'
   }
   if (one !== undefined) announce?.({ steps: renameSteps(from, to, { moved: nodeMark(one), before }) })
-  if (renameInPlace(from, to)) return 'renamed'
+  const isRespelt = isOneName(from.place, place)
+  if (renameInPlace(from, to)) return isRespelt && !isSpelt(place) ? 'unchanged' : 'renamed'
   // Two mounts show one folder: a copy onto itself, then the delete of the source, would lose the file.
   if (one !== undefined && other !== undefined && isSameFile(one, other)) return 'unchanged'
   requireRemovable(from)
@@ -90,6 +93,18 @@ export async function renameEntry(
   // Without its note, a kill leaves both names, and no byte is lost.
   await note?.noteSteps(steps).catch(() => {})
   return copyAcross(parts, from, to, check)
+}
+
+/** The file system ignores letters, and both are names of one entry. */
+function isOneName(from: OpenEntry, to: OpenEntry): boolean {
+  if (!ignoresLetters(to.root) || lockKey(from.path) !== lockKey(to.path)) return false
+  const stat = to.directory.stat(to.name)
+  return stat?.nlink === 1n && isSameFile(from.directory.stat(from.name), stat)
+}
+
+/** Whether the disk has the name in these letters. */
+function isSpelt({ root, path }: OpenEntry): boolean {
+  return nameOnDisk(root, path, path) === path
 }
 
 interface NotedRename {

@@ -7,6 +7,7 @@ import { createKeptFolders } from './kept-folders.ts'
 import { createListing, type ListOptions, type Page } from './list-directory.ts'
 import { lockKey } from './lock-key.ts'
 import { isOdd, refuseMisspelt, refuseUntaken, toExistingForm, toUsual } from './odd-spelling.ts'
+import { ignoresLetters } from './name-on-disk.ts'
 import { createProtection } from './protection.ts'
 import { readFile, requireRegular, type FileVersion, type KnownBytes } from './read-file.ts'
 import { readPart, type FilePart } from './read-part.ts'
@@ -105,11 +106,11 @@ export function createFileStore(options: FileStoreOptions) {
     }
   }
 
-  /** Canonical path, and the key under which it is locked. */
-  function resolve(path: string, reach: Reach): { path: string; key: string } {
+  /** Canonical path, the key under which it is locked, and whether other letters may be a name of the same file. */
+  function resolve(path: string, reach: Reach): { path: string; key: string; ignoresLetters: boolean } {
     const place = reachPlace(path, reach)
     place.close()
-    return { path: place.path, key: lockKey(place.path) }
+    return { path: place.path, key: lockKey(place.path), ignoresLetters: ignoresLetters(place.root) }
   }
 
   /** @throws OperationError ACCESS_DENIED for a protected path */

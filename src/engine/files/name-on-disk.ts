@@ -1,18 +1,82 @@
-// The names that a path has on the disk. File systems of Windows and macOS take other letters, or another normal form, for the same name.
-import { realpathSync } from 'node:fs'
+// The names that a path has on the disk. Some file systems take other letters, or another normal form, for the same name.
+import { lstatSync, readdirSync, realpathSync } from 'node:fs'
+import { join, sep } from 'node:path'
 import { orUndefined } from '../../support/attempt.ts'
+import { isSameFile } from '../../support/same-file.ts'
 import { lockKey } from './lock-key.ts'
+import { segmentsBelow, type Root } from './roots.ts'
 
-const takesOtherLetters = process.platform === 'win32' || process.platform === 'darwin'
+/** On these the system says under which name a file is on the disk. */
+const tellsNames = process.platform === 'win32' || process.platform === 'darwin'
+/** Of Windows, where files with long names have a second one: `PROGRA~1`. */
+const shortName = /^[^.]{1,6}~\w{1,5}(?:\.[^.]{0,3})?$/
 
 /**
  * One path for a file, however it is spelt: its history and all that is known of it hang on that.
  * @param existing the start of the path that is there, and no link
  */
-export function nameOnDisk(path: string, existing: string): string {
-  if (!takesOtherLetters) return path
-  const real = orUndefined(() => realpathSync.native(existing))
-  // Anything but other letters is another file, which has come there since.
-  if (real === undefined || real === existing || lockKey(real) !== lockKey(existing)) return path
+export function nameOnDisk(root: Root, path: string, existing: string): string {
+  if (!ignoresLetters(root)) return path
+  const real = orUndefined(() => (tellsNames ? realpathSync.native(existing) : readNames(root, existing)))
+  // Anything but another spelling is another file, which has come there since.
+  if (real === undefined || real === existing || !isOtherSpelling(existing, real)) return path
   return real + path.slice(existing.length)
+}
+
+/** True if a file below the root may be named in other letters. */
+export function ignoresLetters(root: Root): boolean {
+  if (tellsNames) return true
+  const known = probed.get(root)
+  if (known !== undefined) return known
+  const found = orUndefined(() => probe(root.real))
+  if (found !== undefined) probed.set(root, found)
+  return found === true
+}
+
+const probed = new WeakMap<Root, boolean>()
+
+/** Looks for a name of the folder in other letters. @returns undefined while there is no name with letters */
+function probe(folder: string): boolean | undefined {
+  const names = readdirSync(folder)
+  for (const name of names) {
+    const upper = name.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase())
+    const other = upper === name ? name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()) : upper
+    if (other === name || names.includes(other)) continue
+    const found = statOf(folder, other)
+    const stat = statOf(folder, name)
+    if (stat !== undefined) return isSameFile(found, stat)
+  }
+  return undefined
+}
+
+/** Linux has no call for it. */
+function readNames(root: Root, path: string): string {
+  let folder = root.real
+  for (const name of segmentsBelow(root.real, path) ?? []) folder = join(folder, readName(folder, name))
+  return folder
+}
+
+function readName(folder: string, name: string): string {
+  const names = readdirSync(folder)
+  if (names.includes(name)) return name
+  const key = lockKey(name)
+  const stat = statOf(folder, name)
+  return names.find((other) => lockKey(other) === key && isSameFile(statOf(folder, other), stat)) ?? name
+}
+
+function statOf(folder: string, name: string) {
+  return lstatSync(join(folder, name), { bigint: true, throwIfNoEntry: false })
+}
+
+/** @param real the path by which the system knows it */
+export function isOtherSpelling(spelt: string, real: string, separator = sep): boolean {
+  const names = spelt.split(separator)
+  const others = real.split(separator)
+  return (
+    names.length === others.length &&
+    names.every((name, index) => {
+      const other = others[index] as string
+      return lockKey(name) === lockKey(other) || (separator === '\\' && shortName.test(name))
+    })
+  )
 }

@@ -1,6 +1,6 @@
 // The roots: the directories below which files are reachable. Compared by path segment, never by string prefix.
 import { accessSync, closeSync, constants, openSync, realpathSync, statSync } from 'node:fs'
-import { isAbsolute, resolve, sep } from 'node:path'
+import thisSystem, { isAbsolute, resolve, sep, type PlatformPath } from 'node:path'
 import { isErrno, OperationError } from '../../errors.ts'
 import { attempt, orUndefined } from '../../support/attempt.ts'
 import type { FileNode } from '../../support/same-file.ts'
@@ -71,7 +71,7 @@ export function createRoots(directories: readonly string[], knownAs: readonly st
     // The last name is left to the walk: the path may mean the link itself.
     for (let count = up === -1 ? names.length - 1 : up; count > 0; count -= 1) {
       try {
-        const real = realpathSync.native(resolve(sep, ...names.slice(0, count)))
+        const real = realpathSync.native(toPath(names.slice(0, count)))
         return within([...namesOf(real), ...names.slice(count)])
       } catch {
         // Missing or unreadable: go on with the directory above.
@@ -104,14 +104,22 @@ function describeRoot({ given, knownAs }: Root): string {
 
 /**
  * The names of a path, without empty ones and ".". One "." stays at the end of a path that ends in a slash, or in "/.": its target
- * must be a folder.
+ * must be a folder. The first name of a share of Windows keeps its `\\`.
  */
-export function namesOf(path: string): string[] {
-  const parts = path.split(process.platform === 'win32' ? /[\\/]/ : '/')
+export function namesOf(text: string, system: PlatformPath = thisSystem): string[] {
+  const parts = text.split(system.sep === '\\' ? /[\\/]/ : '/')
   const names = parts.filter((name) => name !== '' && name !== '.')
+  if (system.sep === '\\' && /^[\\/]{2}[^\\/]/.test(text)) names[0] = `\\\\${names[0]}`
   const last = parts.at(-1)
   const isFolder = parts.length > 1 && (last === '' || last === '.')
   return isFolder ? [...names, '.'] : names
+}
+
+/** The absolute path of these names. */
+export function toPath(names: readonly string[], system: PlatformPath = thisSystem): string {
+  // A drive or a share of Windows is no folder of the current drive.
+  const isWhole = system.sep === '\\' && /^(?:[A-Za-z]:$|\\\\)/.test(names[0] ?? '')
+  return isWhole ? system.resolve(names.join('\\') + '\\') : system.resolve(system.sep, ...names)
 }
 
 /** While it is open, the system gives its inode number to no other folder. Windows does not reuse these numbers. */
@@ -168,9 +176,9 @@ function refuseKnown(roots: readonly Root[]): void {
   }
 }
 
-/** The names that lead from `base` down to `path`; undefined if `path` is not below it. */
-export function segmentsBelow(base: string, path: string): readonly string[] | undefined {
-  if (path === base) return []
-  const prefix = base.endsWith(sep) ? base : base + sep
-  return path.startsWith(prefix) ? path.slice(prefix.length).split(sep) : undefined
+/** The names that lead from `base` down to `path`; undefined if the path is not below it. */
+export function segmentsBelow(base: string, below: string, separator = sep): readonly string[] | undefined {
+  if (below === base) return []
+  const prefix = base.endsWith(separator) ? base : base + separator
+  return below.startsWith(prefix) ? below.slice(prefix.length).split(separator) : undefined
 }

@@ -210,7 +210,7 @@ class Walk {
       missing,
       isFolder: this.#isFolder,
       stat,
-      path: nameOnDisk(path, stat === undefined || stat.isSymbolicLink() ? directory.path : path),
+      path: nameOnDisk(this.#root, path, stat === undefined || stat.isSymbolicLink() ? directory.path : path),
       close: closeOnce(directory)
     }
   }
@@ -227,7 +227,7 @@ class Walk {
       missing: [],
       isFolder: this.#isFolder,
       stat,
-      path: nameOnDisk(here.path, here.path),
+      path: nameOnDisk(this.#root, here.path, here.path),
       close: closeOnce(directory)
     }
   }

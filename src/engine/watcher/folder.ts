@@ -1,6 +1,8 @@
 // One watched folder: the system's watch on it, and whether that still watches what is at its path.
 import { lstatSync, watch, type BigIntStats, type FSWatcher } from 'node:fs'
 import { basename } from 'node:path'
+import { lockKey } from '../files/lock-key.ts'
+import { ignoresLetters } from '../files/name-on-disk.ts'
 import { isRoot } from '../files/root-presence.ts'
 import type { Root } from '../files/roots.ts'
 import { isErrno } from '../../support/errno.ts'
@@ -31,12 +33,14 @@ export class Folder {
   #isMissing = false
   /** Undefined for a folder below one. */
   readonly #root: Root | undefined
+  readonly #ignoresLetters: () => boolean
 
   constructor(path: string, above: Folder | Root, events: FolderEvents) {
     this.path = path
     this.name = basename(path)
     this.parent = above instanceof Folder ? above : undefined
     this.#root = above instanceof Folder ? undefined : above
+    this.#ignoresLetters = above instanceof Folder ? above.#ignoresLetters : () => ignoresLetters(above)
     this.#events = events
   }
 
@@ -47,6 +51,22 @@ export class Folder {
   /** True if no folder was at its path, or at one above, at the last look: there may be a link. */
   get isCutOff(): boolean {
     return this.#isMissing || this.parent?.isCutOff === true
+  }
+
+  /** The name by which a tracked file is known here. Some systems tell of it as the program spelt it that changed the file. */
+  fileAt(name: string): string | undefined {
+    return this.#known(this.files, name)
+  }
+
+  folderAt(name: string): Folder | undefined {
+    return this.folders.get(this.#known(this.folders, name) ?? name)
+  }
+
+  #known(names: ReadonlySet<string> | ReadonlyMap<string, unknown>, name: string): string | undefined {
+    if (names.has(name) || !this.#ignoresLetters()) return names.has(name) ? name : undefined
+    const key = lockKey(name)
+    for (const known of names.keys()) if (lockKey(known) === key) return known
+    return undefined
   }
 
   /** A watch follows the folder, not its path: a folder that has replaced it needs a new watch. */

@@ -50,9 +50,10 @@ export function createFolders({ roots, onFile, onFolder, onAsleep, onFlood }: Fo
       return onAsleep(folder.path)
     }
     if (name === undefined) return onFolder(folder.path)
-    if (folder.files.has(name)) onFile(join(folder.path, name))
+    const file = folder.fileAt(name)
+    if (file !== undefined) onFile(join(folder.path, file))
     if (!isRenamed) return
-    const child = folder.folders.get(name)
+    const child = folder.folderAt(name)
     if (child !== undefined) {
       // Even if it comes back with the same inode number: the watch is on the folder that went.
       child.close()

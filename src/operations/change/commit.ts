@@ -7,6 +7,7 @@ import { unknownIdentity, type FileIdentity } from '../../engine/files/identity.
 import { type MadeStep, type Now, nothing } from '../../engine/versions/made-step.ts'
 import type { Author } from '../../engine/versions/author.ts'
 import type { Entry } from '../../engine/versions/version.ts'
+import { nameOnDisk } from '../../engine/files/name-on-disk.ts'
 import { entryAt } from './entry-version.ts'
 import { authorOf } from './file-version.ts'
 
@@ -44,7 +45,7 @@ export async function commitSteps(
       if (finalAnswer === undefined) receipt?.made()
       const made = steps.map((step, index) => {
         const identity = steps.length === 1 || way !== undefined ? identities[0] : identities[index]
-        return { step, ...links[index]!, identity, isLeft: way === 'source-left' }
+        return { step, path: pathNow(step), ...links[index]!, identity, isLeft: way === 'source-left' }
       })
       record(context, author, made, sightOf)
     },
@@ -76,9 +77,16 @@ function linksOf(step: Step): Links {
 
 interface Made extends Links {
   readonly step: Step
+  /** Canonical. */
+  readonly path: string
   readonly identity: FileIdentity | undefined
   /** True if a rename has left the file at its old name, too. */
   readonly isLeft: boolean
+}
+
+/** Some file systems give a new file another name than was asked for: in small letters. */
+function pathNow({ place: { root, path }, before, after }: Step): string {
+  return before.kind === 'none' && after.kind !== 'none' ? nameOnDisk(root, path, path) : path
 }
 
 /** One entry of the log, and what agents know of what it has made. */
@@ -89,13 +97,13 @@ function record(
   sightOf: CommitOptions['sightOf']
 ): void {
   const { bases, history, reads, caller } = context
-  for (const { step } of made) {
+  for (const { step, path } of made) {
     const version = bytesOf(step.after)
     if (version !== undefined) bases.keep(version.hash, version.bytes)
     const before = versionBefore(step)?.hash
     // Before the entry, so that the caller has made what it writes of a version that it knows.
     if (before !== undefined && step.after.kind === 'bytes' && sightOf(step) === 'named')
-      reads.recordNamed(caller.agentId, { path: step.place.path, given: step.path, hash: before })
+      reads.recordNamed(caller.agentId, { path, given: step.path, hash: before })
   }
   history.append(author, made.filter(isLogged).map(toLogged))
   for (const one of made) noteSight(context, one, sightOf(one.step))
@@ -111,11 +119,11 @@ function isLogged({ step, isLeft }: Made): boolean {
   return !isLeft || step.after.kind !== 'none'
 }
 
-function toLogged({ step, identity = unknownIdentity, over, moved, isLeft }: Made): MadeStep {
-  const { place, after, renamedTo, restores } = step
+function toLogged({ step, path, identity = unknownIdentity, over, moved, isLeft }: Made): MadeStep {
+  const { after, renamedTo, restores } = step
   const from = after.kind === 'moved' && after.version !== undefined ? after.from.path : step.renamedFrom
   const renamedFrom = isLeft ? undefined : from
-  return { path: place.path, now: nowOf(after, identity, moved), over, renamedFrom, renamedTo, restores, isOwn: true }
+  return { path, now: nowOf(after, identity, moved), over, renamedFrom, renamedTo, restores, isOwn: true }
 }
 
 function nowOf(after: Step['after'], identity: FileIdentity, moved: Entry | undefined): Now {
@@ -127,14 +135,18 @@ function nowOf(after: Step['after'], identity: FileIdentity, moved: Entry | unde
     : { kind: 'file', hash: version.hash, identity }
 }
 
-function noteSight({ reads, caller: { agentId } }: OperationContext, { step, isLeft }: Made, sight: Sight): void {
-  const { place, path, after, isMoved } = step
+function noteSight(
+  { reads, caller: { agentId } }: OperationContext,
+  { step, path, isLeft }: Made,
+  sight: Sight
+): void {
+  const { path: given, after, isMoved } = step
   if (after.kind === 'bytes') {
-    const named = { path: place.path, given: path, hash: after.hash }
+    const named = { path, given, hash: after.hash }
     if (sight === 'sent') reads.recordSent(agentId, named)
     else if (sight === 'named') reads.recordNamed(agentId, named)
   }
   // Where names are exchanged, a reader of either looks again.
   if (after.kind === 'moved' && after.version !== undefined && !isLeft && isMoved !== true)
-    reads.move(after.from.path, place.path, path, agentId)
+    reads.move(after.from.path, path, given, agentId)
 }
