@@ -1,5 +1,5 @@
 // async_rename (PRD 3.9): both names are locked, in canonical order.
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { OperationError } from '../errors.ts'
 import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
@@ -98,12 +98,12 @@ function isOneFile({ stat: one }: OpenEntry, { stat: other }: OpenEntry): boolea
 
 /** The file system takes both for one name, and has it in other letters than the new one. */
 function isRespelling(from: OpenEntry, to: OpenEntry): boolean {
-  return from.path === to.path && basename(to.path) !== to.name
+  return from.path === to.path && to.speltName !== to.name
 }
 
 /** The name as it is to be: nothing has it yet. */
 function respelt(to: OpenEntry): OpenEntry {
-  return { ...to, path: join(dirname(to.path), to.name), stat: undefined }
+  return { ...to, name: to.speltName, path: join(dirname(to.path), to.speltName), stat: undefined }
 }
 
 function onlyOtherLetters(path: string, newPath: string): OperationError {

@@ -146,7 +146,9 @@ t.test('a file has one history and one lock, in whatever letters it is spelt', {
     ...ok,
     changed: true
   })
-  t.match(await post(url, 'async_history', { path: 'DIR/File.txt' }), { versions: [{ operation: 'async_rename' }, {}, {}, {}] })
+  t.match(await post(url, 'async_history', { path: 'DIR/File.txt' }), {
+    versions: [{ operation: 'async_rename' }, {}, {}, {}]
+  })
   t.match(await post(url, 'async_rename', { old_path: 'Dir/File.txt', new_path: 'Dir/file.txt' }), {
     ...ok,
     changed: false

@@ -13,7 +13,7 @@ import type { Durability } from './durability.ts'
 import { canReachBoth, descriptorPaths } from '../files/directory.ts'
 import { readLink, refuseLinkToItself } from '../files/links.ts'
 import { lockKey } from '../files/lock-key.ts'
-import { ignoresLetters, nameOnDisk } from '../files/name-on-disk.ts'
+import { ignoresLetters, isSpeltSo } from '../files/name-on-disk.ts'
 import { temporaryName } from '../files/temporary-names.ts'
 import { fileNotFound, type FileVersion } from '../files/read-file.ts'
 import { renameThrough } from './rename-through.ts'
@@ -73,6 +73,8 @@ export async function renameEntry(
   const before = other === undefined ? null : nodeMark(other)
   const stage = stages?.of(from.place.path)
   if (stage !== undefined) {
+    // A note of both names could not be told from that of a rename to another name, whose old one is removed.
+    if (isOneName(from.place, place)) throw onlyLetters(from.path, to.path)
     const staged = temporaryName()
     const steps = one === undefined ? [] : renameSteps(from, to, { moved: nodeMark(one), before, staged })
     await note?.noteSteps(steps, check)
@@ -83,7 +85,7 @@ export async function renameEntry(
   }
   if (one !== undefined) announce?.({ steps: renameSteps(from, to, { moved: nodeMark(one), before }) })
   const isRespelt = isOneName(from.place, place)
-  if (renameInPlace(from, to)) return isRespelt && !isSpelt(place) ? 'unchanged' : 'renamed'
+  if (renameInPlace(from, to)) return isRespelt && !isSpeltSo(place.root, place.path) ? 'unchanged' : 'renamed'
   // Two mounts show one folder: a copy onto itself, then the delete of the source, would lose the file.
   if (one !== undefined && other !== undefined && isSameFile(one, other)) return 'unchanged'
   requireRemovable(from)
@@ -95,16 +97,15 @@ export async function renameEntry(
   return copyAcross(parts, from, to, check)
 }
 
-/** The file system ignores letters, and both are names of one entry. */
+/** The file system ignores letters, and what it has at the new name is the entry itself. */
 function isOneName(from: OpenEntry, to: OpenEntry): boolean {
-  if (!ignoresLetters(to.root) || lockKey(from.path) !== lockKey(to.path)) return false
-  const stat = to.directory.stat(to.name)
-  return stat?.nlink === 1n && isSameFile(from.directory.stat(from.name), stat)
+  const mayBe = ignoresLetters(to.root) && lockKey(from.path) === lockKey(to.path)
+  return mayBe && to.directory.stat(to.name) !== undefined && !isSpeltSo(to.root, to.path)
 }
 
-/** Whether the disk has the name in these letters. */
-function isSpelt({ root, path }: OpenEntry): boolean {
-  return nameOnDisk(root, path, path) === path
+function onlyLetters(path: string, newPath: string): OperationError {
+  const message = `${path} and ${newPath} are one name to this file system: only the letters differ. Nothing was changed. Rename it to a third name first, then to ${newPath}.`
+  return new OperationError('INVALID_REQUEST', message, { path: newPath })
 }
 
 interface NotedRename {

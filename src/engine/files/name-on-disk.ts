@@ -2,7 +2,6 @@
 import { lstatSync, readdirSync, realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { orUndefined } from '../../support/attempt.ts'
-import { isSameFile } from '../../support/same-file.ts'
 import { lockKey } from './lock-key.ts'
 import { segmentsBelow, type Root } from './roots.ts'
 
@@ -21,6 +20,11 @@ export function nameOnDisk(root: Root, path: string, existing: string): string {
   // Anything but another spelling is another file, which has come there since.
   if (real === undefined || real === existing || !isOtherSpelling(existing, real)) return path
   return real + path.slice(existing.length)
+}
+
+/** Whether the disk has the name in these letters. @param path of what is there, and is no link */
+export function isSpeltSo(root: Root, path: string): boolean {
+  return nameOnDisk(root, path, path) === path
 }
 
 /** True if a file below the root may be named in other letters. */
@@ -42,9 +46,9 @@ function probe(folder: string): boolean | undefined {
     const upper = name.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase())
     const other = upper === name ? name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()) : upper
     if (other === name || names.includes(other)) continue
-    const found = statOf(folder, other)
-    const stat = statOf(folder, name)
-    if (stat !== undefined) return isSameFile(found, stat)
+    // Some file systems give a file another inode number under each spelling.
+    if (isThere(folder, other)) return true
+    if (isThere(folder, name)) return false
   }
   return undefined
 }
@@ -60,15 +64,14 @@ function readName(folder: string, name: string): string {
   const names = readdirSync(folder)
   if (names.includes(name)) return name
   const key = lockKey(name)
-  const stat = statOf(folder, name)
-  return names.find((other) => lockKey(other) === key && isSameFile(statOf(folder, other), stat)) ?? name
+  return names.find((other) => lockKey(other) === key) ?? name
 }
 
-function statOf(folder: string, name: string) {
-  return lstatSync(join(folder, name), { bigint: true, throwIfNoEntry: false })
+function isThere(folder: string, name: string): boolean {
+  return lstatSync(join(folder, name), { throwIfNoEntry: false }) !== undefined
 }
 
-/** @param real the path by which the system knows it */
+/** @param real the path by which the system has it on the disk */
 export function isOtherSpelling(spelt: string, real: string, separator = sep): boolean {
   const names = spelt.split(separator)
   const others = real.split(separator)

@@ -1,6 +1,6 @@
 // Walks from a root to a file, one open directory after the other, and resolves symbolic links itself inside the roots.
 import { constants, readlinkSync, type BigIntStats } from 'node:fs'
-import { dirname, isAbsolute, join } from 'node:path'
+import { basename, dirname, isAbsolute, join } from 'node:path'
 import { isErrno, OperationError } from '../../errors.ts'
 import type { Directory } from './directory.ts'
 import type { KeptFolders } from './kept-folders.ts'
@@ -13,8 +13,10 @@ export interface OpenEntry {
   readonly root: Root
   /** The deepest directory on the way that exists. */
   readonly directory: Directory
-  /** Name in `directory`, unless parents are missing. */
+  /** Name in `directory`, unless parents are missing. Of what is there, as the disk has it. */
   readonly name: string
+  /** The same as the walk was told it: the file system may take other letters for one name. */
+  readonly speltName: string
   /** Names of the missing directories between `directory` and `name`. */
   readonly missing: readonly string[]
   /** True if the path, or the link that it ends in, has a slash at its end: then it does not mean a file. */
@@ -203,14 +205,17 @@ class Walk {
   #place(missing: readonly string[], name: string, stat: BigIntStats | undefined): OpenEntry {
     const directory = this.#here.share()
     const path = missing.length === 0 ? directory.pathOf(name) : join(directory.path, ...missing, name)
+    const isKnown = stat !== undefined && !stat.isSymbolicLink()
+    const real = nameOnDisk(this.#root, path, isKnown ? path : directory.path)
     return {
       root: this.#root,
       directory,
-      name,
+      name: real === path || !isKnown ? name : basename(real),
+      speltName: name,
       missing,
       isFolder: this.#isFolder,
       stat,
-      path: nameOnDisk(this.#root, path, stat === undefined || stat.isSymbolicLink() ? directory.path : path),
+      path: real,
       close: closeOnce(directory)
     }
   }
@@ -224,6 +229,7 @@ class Walk {
       root: this.#root,
       directory,
       name: '.',
+      speltName: '.',
       missing: [],
       isFolder: this.#isFolder,
       stat,

@@ -135,11 +135,7 @@ function nowOf(after: Step['after'], identity: FileIdentity, moved: Entry | unde
     : { kind: 'file', hash: version.hash, identity }
 }
 
-function noteSight(
-  { reads, caller: { agentId } }: OperationContext,
-  { step, path, isLeft }: Made,
-  sight: Sight
-): void {
+function noteSight({ reads, caller: { agentId } }: OperationContext, { step, path, isLeft }: Made, sight: Sight): void {
   const { path: given, after, isMoved } = step
   if (after.kind === 'bytes') {
     const named = { path, given, hash: after.hash }

@@ -41,7 +41,7 @@ for (const [name, fileSystem] of Object.entries(ignoringLetters))
     const told = await post(url, 'async_list', { path: '.', ...ann })
     t.match(told, { notices: [{ path: 'Dir/File.txt' }] }, 'the reader by another spelling is told')
     const { ranges } = await post(url, 'async_blame', { path: 'DIR/FILE.TXT' })
-    t.match(ranges, [{ agent_id: 'external' }, { agent_id: 'bob' }])
+    t.match(ranges, [{ agent_id: null }, { agent_id: 'bob' }, { agent_id: 'bob' }])
     t.match(await post(url, 'lock_try', { filepaths: ['dir/file.txt'], ...ann }), { results: [{ acquired: true }] })
     t.match(await post(url, 'lock_status', { filepaths: ['DIR/File.txt'], ...bob }), { results: [{ holder: 'ann' }] })
     t.match(await post(url, 'lock_release_all', ann), ok)
@@ -62,8 +62,18 @@ for (const [name, fileSystem] of Object.entries(ignoringLetters))
     t.equal(tree.read('Dir/FILE.txt'), 'from outside\nlast\n')
     const after = await versionsOf('dir/file.txt')
     t.match(after[0], { agent_id: 'bob', operation: 'async_append' })
-    t.ok(after.some(({ operation }) => operation === 'external'), 'it begins under the former spelling')
+    t.ok(
+      after.some(({ operation }) => operation === 'external'),
+      'it begins under the former spelling'
+    )
     t.match(await post(url, 'async_rename', { ...rename, old_path: 'dir/FILE.txt' }), { ...ok, changed: false })
+    const respelt = { operation: 'rename', path: 'Dir/FILE.txt', new_path: 'Dir/filE.TXT' }
+    t.match(await post(url, 'async_transaction', { changes: [respelt] }), {
+      error_code: 'INVALID_REQUEST',
+      message: /only the letters differ.*alone/
+    })
+    t.match(await post(url, 'async_undo', { by_agent: 'ann', partial: true, ...ann }), { status: /ok|contention/ })
+    t.equal(tree.read('Dir/file.txt'), 'from outside\nlast\n')
     const last = { path: 'DIR/FILE.TXT', expected_hash: hashOf('from outside\nlast\n'), content: 'end\n', ...ann }
     t.match(await post(url, 'async_update', last), ok)
   })
