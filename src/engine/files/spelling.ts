@@ -9,10 +9,10 @@ import { namesOf, segmentsBelow, type Root } from './roots.ts'
  * A ".." stays: which name it removes depends on links, which may lead elsewhere tomorrow.
  */
 export function createSpelling(roots: readonly Root[], system: PlatformPath = thisSystem): (spelt: string) => string {
-  const { isAbsolute, sep } = system
+  const { sep } = system
   return (spelt) => {
     const usual = toUsual(spelt) ?? spelt
-    const names = namesOf(isAbsolute(usual) ? usual : `${roots[0]?.real ?? ''}${sep}${usual}`, system)
+    const names = namesOf(system.isAbsolute(usual) ? usual : `${roots[0]?.real ?? ''}${sep}${usual}`, system)
     const absolute = (sep === '/' ? sep : '') + names.filter((name) => name !== '.').join(sep)
     for (const { given, real, knownAs } of roots) {
       for (const base of [given, ...knownAs]) {
