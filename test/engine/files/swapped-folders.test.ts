@@ -37,22 +37,26 @@ const leastDone = 3
 /** No process has this id: it is beyond the largest that Linux gives. */
 const leftover = '.async-crud-mcp-4194999-a-0123456789abcdef.tmp'
 
-/** Swaps a directory and a link to the outside as fast as it can, in a thread of its own. */
+/**
+ * Swaps a directory and a link to the outside as fast as it can, in a thread of its own. It rests for a millisecond after each burst, or few of
+ * the longer calls would get to their ends.
+ */
 const attacker = `
 const { renameSync } = require('node:fs')
 const { workerData } = require('node:worker_threads')
-const { good, evil, slot, flag } = workerData
+const { good, evil, slot, flag, burst } = workerData
 const state = new Int32Array(flag)
 while (Atomics.load(state, 0) === 0) {
   renameSync(slot, good); renameSync(evil, slot)
   renameSync(slot, evil); renameSync(good, slot)
-  Atomics.add(state, 1, 1)
+  if (Atomics.add(state, 1, 1) % burst === 0) Atomics.wait(state, 2, 0, 1)
 }`
 
 async function underAttack(tree: Tree, run: () => Promise<void>): Promise<number> {
-  const flag = new SharedArrayBuffer(8)
+  const flag = new SharedArrayBuffer(12)
   const state = new Int32Array(flag)
-  const workerData = { good: tree.path('root/good'), evil: tree.path('root/evil'), slot: tree.path('root/slot'), flag }
+  const [good, evil, slot] = ['good', 'evil', 'slot'].map((name) => tree.path(`root/${name}`))
+  const workerData = { good, evil, slot, flag, burst: 30 }
   const worker = new Worker(attacker, { eval: true, workerData })
   const ended = new Promise((resolve) => worker.once('exit', resolve))
   try {
