@@ -211,8 +211,8 @@ export function createLink(shelf: Shelf, temporary: string, { directory, name }:
     link(shelf, temporary, directory, name)
   } catch (error) {
     if (isErrno(error, 'EEXIST')) throw new StaleFileError(`created meanwhile: ${path}`, { cause: error })
-    // File systems without hard links (FAT, some network ones).
-    if (!isUnsupported(error) && !isErrno(error, 'EMLINK')) throw error
+    // File systems without hard links (FAT, some network ones), and links where no path leads through a descriptor.
+    if (!isUnsupported(error) && !isErrno(error, 'EMLINK', 'EXDEV')) throw error
     rename(shelf, temporary, { directory, name })
   }
 }

@@ -97,12 +97,14 @@ export function linkAcross(from: Ground, name: string, to: Ground, newName: stri
   })
 }
 
-/** macOS gives the second name to what a link leads to. @throws Error EXDEV, as if the entry could have no second name there */
+/** macOS gives the second name to what a link leads to. @throws Error EXDEV for a link, as if it could have no second name */
 export function linkItself(path: string, newPath: string): void {
-  linkSync(path, newPath)
-  const [entry, made] = [path, newPath].map((each) => lstatSync(each, { bigint: true, throwIfNoEntry: false }))
-  if (isSameFile(entry, made)) return
-  unlinkSync(newPath)
+  const entry = lstatSync(path, { bigint: true })
+  if (!entry.isSymbolicLink()) {
+    linkSync(path, newPath)
+    if (isSameFile(lstatSync(newPath, { bigint: true, throwIfNoEntry: false }), entry)) return
+    unlinkSync(newPath)
+  }
   throw Object.assign(new Error(`a link, or replaced meanwhile: ${path}`), { code: 'EXDEV', syscall: 'link' })
 }
 

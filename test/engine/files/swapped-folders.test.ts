@@ -236,6 +236,7 @@ t.test('a folder that is swapped for a link while leftovers are swept never lets
 t.test('a rename to another folder is one change: of a file, of a link, and of a file too large to read', async (t) => {
   const tree = makeTree(t, { 'from/f': 'one', 'from/large': 'x'.repeat(2000), 'to/g': 'old' })
   symlinkSync('f', tree.path('from/link'))
+  symlinkSync('nowhere', tree.path('from/broken'))
   const inode = (path: string) => lstatSync(tree.path(path)).ino
   const { url } = await startServer(t, tree.root, { crud: { max_file_size_bytes: 1000 } })
   const client = await connect(t, 'rest', url, 'tester')
@@ -243,12 +244,13 @@ t.test('a rename to another folder is one change: of a file, of a link, and of a
     client.call('async_rename', { old_path, new_path, overwrite })
   const [file, large] = [inode('from/f'), inode('from/large')]
   t.match(await rename('from/link', 'to/link'), { status: 'ok', changed: true, hash: null })
+  t.match(await rename('from/broken', 'to/new/broken'), { status: 'ok', changed: true, hash: null })
   t.match(await rename('from/large', 'to/new/large'), { status: 'ok', changed: true })
   t.match(await rename('from/f', 'to/g'), { error_code: 'FILE_EXISTS' })
   t.match(await rename('from/f', 'to/g', true), { status: 'ok', changed: true, hash: hashOf('one') })
-  t.equal(readlinkSync(tree.path('to/link')), 'f')
+  t.strictSame([readlinkSync(tree.path('to/link')), readlinkSync(tree.path('to/new/broken'))], ['f', 'nowhere'])
   t.strictSame([inode('to/g'), inode('to/new/large')], [file, large], 'the files themselves')
-  t.strictSame(tree.all(), ['from', 'to', 'to/g', 'to/link', 'to/new', 'to/new/large'])
+  t.strictSame(tree.all(), ['from', 'to', 'to/g', 'to/link', 'to/new', 'to/new/broken', 'to/new/large'])
   t.match(await client.call('async_history', { path: 'to/g', limit: 1 }), { versions: [{ operation: 'async_rename' }] })
 })
 
