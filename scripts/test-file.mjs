@@ -16,7 +16,7 @@ import { endMarked } from './wine.mjs'
 const limits = { maxTestSeconds: 300, maxFileSeconds: 1200 }
 const limitsOfNight = { maxTestSeconds: 43_200, maxFileSeconds: 50_000 }
 /** What hangs under Wine is a program that Wine has lost; nothing there has a long form. */
-const limitsOfWine = { maxTestSeconds: 150, maxFileSeconds: 180 }
+const limitsOfWine = { maxTestSeconds: 300, maxFileSeconds: 360 }
 
 const preload = join(projectRoot, 'scripts', 'test-preload.cjs')
 /** Of `npm run test:wine`. */
