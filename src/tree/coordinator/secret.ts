@@ -1,9 +1,8 @@
 // The secret of the process that serves a tree, in a file that only its user can read.
-import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isErrno } from '../../support/errno.ts'
 import { lazyCrypto } from '../../support/lazy-crypto.ts'
-import { makeFolder } from '../../support/make-folder.ts'
 import { replaceFile } from '../../support/replace-file.ts'
 import { refuseForeign } from '../state/state-directory.ts'
 
@@ -16,9 +15,9 @@ export function newSecret(): string {
   return lazyCrypto().randomBytes(secretBytes).toString('hex')
 }
 
-/** Takes the place of whatever is there. The folder is made, if the one above it is there. @throws Error of the file system */
+/** Takes the place of whatever is there. @throws Error of the file system */
 export function writeSecret(path: string, secret: string): void {
-  makeFolder(dirname(path))
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   rmSync(path, { force: true, recursive: true })
   replaceFile(path, secret)
 }
