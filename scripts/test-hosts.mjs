@@ -1,5 +1,6 @@
 // Runs suites of one host, unchanged, on three instances behind HAProxy that etcd elects; without names those that are known to run so.
 // usage: npm run test:hosts -- [name ...]
+// With --volume, tests of several hosts on a volume that each host mounts for itself: npm run test:hosts -- --volume gluster [name ...]
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -7,6 +8,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 
 const suites = [
   'operations/concurrency',
@@ -23,42 +25,55 @@ const suites = [
   'tree/authority/take-over'
 ]
 
-const [client, peer] = await freePorts(2)
-const folder = mkdtempSync(join(tmpdir(), 'async-crud-mcp-etcd-'))
-const urls = { client: `http://127.0.0.1:${client}`, peer: `http://127.0.0.1:${peer}` }
-const listen = ['--listen-client-urls', urls.client, '--listen-peer-urls', urls.peer]
-const advertise = ['--advertise-client-urls', urls.client, '--initial-advertise-peer-urls', urls.peer]
-const etcd = spawn(
-  'etcd',
-  ['--data-dir', folder, ...listen, ...advertise, '--initial-cluster', `default=${urls.peer}`],
-  { stdio: 'ignore' }
-)
-etcd.once('error', (error) => {
-  console.error(`etcd cannot be started: ${error.message}. Install it: apt-get install etcd-server haproxy`)
-  process.exit(1)
-})
-process.once('exit', () => {
-  etcd.kill('SIGKILL')
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
-})
-while (!(await isHealthy())) await delay(50)
+/** Of these each host has a mount of its own. */
+const suitesOfVolume = ['coordinator/fencing', 'coordinator/linear']
 
-Object.assign(process.env, {
-  TEST_BEHIND: 'balancer',
-  ASYNC_CRUD_MCP_TREE__COORDINATOR: 'etcd',
-  ASYNC_CRUD_MCP_TREE__ETCD_ENDPOINTS: JSON.stringify([urls.client]),
-  ASYNC_CRUD_MCP_TREE__ETCD_TTL_SECONDS: process.env.ASYNC_CRUD_MCP_TREE__ETCD_TTL_SECONDS ?? '5',
-  ASYNC_CRUD_MCP_TREE__RELAY_SECRET: 'a secret of the tree',
-  ASYNC_CRUD_MCP_TREE__ADVERTISE: '127.0.0.1:0'
+const { values: given, positionals: names } = parseArgs({
+  options: { volume: { type: 'string' } },
+  allowPositionals: true
 })
-const names = process.argv.slice(2)
-process.argv.splice(2, names.length, ...(names.length === 0 ? suites : names))
+if (given.volume === undefined) await startEtcd()
+else Object.assign(process.env, { TEST_VOLUME: given.volume, TEST_LENGTH: process.env.TEST_LENGTH ?? 'full' })
+const usual = given.volume === undefined ? suites : suitesOfVolume
+process.argv.splice(2, process.argv.length, ...(names.length === 0 ? usual : names))
 await import('./test.mjs')
 process.exit()
 
-async function isHealthy() {
+/** One node, to which the instances that the suites start are told to go. */
+async function startEtcd() {
+  const [client, peer] = await freePorts(2)
+  const folder = mkdtempSync(join(tmpdir(), 'async-crud-mcp-etcd-'))
+  const urls = { client: `http://127.0.0.1:${client}`, peer: `http://127.0.0.1:${peer}` }
+  const listen = ['--listen-client-urls', urls.client, '--listen-peer-urls', urls.peer]
+  const advertise = ['--advertise-client-urls', urls.client, '--initial-advertise-peer-urls', urls.peer]
+  const etcd = spawn(
+    'etcd',
+    ['--data-dir', folder, ...listen, ...advertise, '--initial-cluster', `default=${urls.peer}`],
+    { stdio: 'ignore' }
+  )
+  etcd.once('error', (error) => {
+    console.error(`etcd cannot be started: ${error.message}. Install it: apt-get install etcd-server haproxy`)
+    process.exit(1)
+  })
+  process.once('exit', () => {
+    etcd.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
+  })
+  while (!(await isHealthy(urls.client))) await delay(50)
+
+  Object.assign(process.env, {
+    TEST_BEHIND: 'balancer',
+    ASYNC_CRUD_MCP_TREE__COORDINATOR: 'etcd',
+    ASYNC_CRUD_MCP_TREE__ETCD_ENDPOINTS: JSON.stringify([urls.client]),
+    ASYNC_CRUD_MCP_TREE__ETCD_TTL_SECONDS: process.env.ASYNC_CRUD_MCP_TREE__ETCD_TTL_SECONDS ?? '5',
+    ASYNC_CRUD_MCP_TREE__RELAY_SECRET: 'a secret of the tree',
+    ASYNC_CRUD_MCP_TREE__ADVERTISE: '127.0.0.1:0'
+  })
+}
+
+async function isHealthy(url) {
   try {
-    return (await (await fetch(`${urls.client}/health`)).json()).health === 'true'
+    return (await (await fetch(`${url}/health`)).json()).health === 'true'
   } catch {
     return false
   }

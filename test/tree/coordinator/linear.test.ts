@@ -5,11 +5,12 @@ import type { Answer } from '../../fixtures/clients.ts'
 import { givenSeed, lengthOf } from '../../fixtures/length.ts'
 import { post } from '../../fixtures/processes.ts'
 import { createRandom } from '../../fixtures/random.ts'
-import { hashOf, makeTree } from '../../fixtures/tree.ts'
+import { hashOf } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
 import { findOrder, type Act, type Version } from '../../harness/transactions/serial-order.ts'
 import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
 import { startHost } from './fixtures/hosts.ts'
+import { lacksVolume, makeVolume, type Mount } from './fixtures/volumes.ts'
 import { startSupervised } from './fixtures/writers.ts'
 
 t.setTimeout(3_600_000)
@@ -37,15 +38,16 @@ interface Answered {
 
 t.test(
   `${operations} operations of ${clients} clients over three instances, with ${kills} kills, are linearizable for each file (TEST_SEED=${seed})`,
-  { skip: lacksEtcd },
+  { skip: lacksEtcd || lacksVolume },
   async (t) => {
     const etcd = await startEtcd(t)
-    const tree = makeTree(t, Object.fromEntries(files.map((file) => [file, file])))
+    const { tree, mounts } = await makeVolume(t, Object.fromEntries(files.map((file) => [file, file])), 3)
     const over = new AbortController()
     t.teardown(() => over.abort())
     const environment = { ASYNC_CRUD_MCP_CRUD__DURABILITY: 'rename' }
-    const start = () => startHost(t, { etcd, tree, environment })
-    const hosts = await Promise.all([1, 2, 3].map(() => startSupervised(start, over.signal)))
+    const startAt = (mount: Mount) => () => startHost(t, { etcd, ...mount, environment })
+    const places = [0, 1, 2].map((index) => mounts[index % mounts.length]!)
+    const hosts = await Promise.all(places.map((mount) => startSupervised(startAt(mount), over.signal)))
     const acts: FileAct[] = []
     const counts: Record<string, number> = {}
     const problems: Answer[] = []
