@@ -27,12 +27,10 @@ const changesMeanwhile = 12
 
 /** The process stops itself between its last check and the rename if a file asks for it. */
 const pauseBeforeRename = [
-  'else (0, node_fs.renameSync)(temporary, target);',
-  `else {
-    const asked = process.env.PAUSE_FILE;
-    if (asked && (0, node_fs.existsSync)(asked)) { (0, node_fs.rmSync)(asked); process.kill(process.pid, "SIGSTOP"); }
-    (0, node_fs.renameSync)(temporary, target);
-  }`
+  'shelf.within((at) => directory.within((into) => (0, node_fs.renameSync)(at(temporary), into(name))));',
+  `const asked = process.env.PAUSE_FILE;
+  if (asked && (0, node_fs.existsSync)(asked)) { (0, node_fs.rmSync)(asked); process.kill(process.pid, "SIGSTOP"); }
+  shelf.within((at) => directory.within((into) => (0, node_fs.renameSync)(at(temporary), into(name))));`
 ] as const
 
 /** New versions are made beside their files, as on a single host. */
