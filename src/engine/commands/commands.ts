@@ -145,7 +145,7 @@ export function createCommands(parts: CommandParts) {
 
   history.follow({
     judge: (path, there, isNews) => (firstLook === undefined ? undefined : held.judge(path, there, isNews)),
-    release: held.release
+    release: (path) => held.release(path)
   })
 
   return {

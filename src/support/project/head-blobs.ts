@@ -72,7 +72,7 @@ export async function readBlobs(
     ])
     if (filtered === undefined || contents === undefined) return
     for (const [index, { one, name }] of named.entries())
-      if (!filtered.has(name.toString('latin1'))) found.set(one, contents[index]!)
+      if (!filtered.has(name.toString('latin1'))) found.set(one, contents[index])
   })
   return found
 }
