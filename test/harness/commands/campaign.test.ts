@@ -6,6 +6,7 @@ import { givenSeed, isLong, lengthOf } from '../../fixtures/length.ts'
 import { createRandom } from '../../fixtures/random.ts'
 import { makeCommitted } from '../../fixtures/repository.ts'
 import { startServer } from '../../fixtures/server.ts'
+import { until } from '../../fixtures/until.ts'
 import { runCampaign } from './campaign.ts'
 import { giveBack } from './give-back.ts'
 import { judge, ownChangesTold, type Counts } from './judge.ts'
@@ -61,6 +62,13 @@ t.test(`each change by a command has its author (TEST_SEED=${seed})`, { timeout:
   t.ok(alone.right > 0 && overlapping.right > 0, 'there are both')
   t.equal(lost, 0, 'what a command has written is in a version that is kept')
   t.same(own, [], 'nobody is told of its own change as of another’s')
+  // To judge took long: the server may just be closing connections that were kept meanwhile.
+  await until(() =>
+    fetch(`${url}/health`).then(
+      ({ ok }) => ok,
+      () => false
+    )
+  )
   const client = await connect(t, 'rest', url, 'giver')
   const given = await giveBack(campaign, { root, client, random: createRandom(seed + 1), most: isLong ? 1000 : 20 })
   t.comment(`${given.undone} undone, ${given.restored} restored`)
