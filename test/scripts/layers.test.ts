@@ -32,7 +32,7 @@ t.test('an import that runs down passes, one that runs up is told with both laye
     'src/engine/files/locking.ts': uses('../locks/lock.ts'),
     'src/engine/locks/lock.ts': body,
     'src/engine/locks/queue.ts': uses('./lock.ts'),
-    'src/program/guard/hook.ts': uses('../../errors.ts'),
+    'src/program/hook/guard/hook.ts': uses('../../../errors.ts'),
     'src/errors.ts': body,
     'src/client/client.ts': "import { value } from 'some-package'\nexport const other = value\n",
     'schemas/contract.ts': "import { sep } from 'node:path'\nexport const value = sep\n"
@@ -44,7 +44,7 @@ t.test('an import that runs down passes, one that runs up is told with both laye
   t.match(found, /src\/tree\/http\.ts:1.*Only the service and its plugins import Fastify/)
   t.match(found, /src\/engine\/files\/locking\.ts:1.*Files know no lock/)
   t.notMatch(found, /queue\.ts/)
-  t.match(found, /src\/program\/guard\/hook\.ts:1.*load nothing of the service/)
+  t.match(found, /src\/program\/hook\/guard\/hook\.ts:1.*load nothing of the service/)
   t.match(found, /src\/client\/client\.ts:1.*depends on nothing at run time/)
   t.match(found, /schemas\/contract\.ts:1.*The contract imports TypeBox only/)
 })
