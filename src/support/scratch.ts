@@ -13,7 +13,7 @@ export async function withScratch<Result>(use: (folder: string) => Promise<Resul
   try {
     return await use(folder)
   } finally {
-    // Nobody waits for it. What stays all the same is removed by a later process.
+    // The caller does not wait for the removal. If it fails, a later process removes the folder.
     rm(folder, { recursive: true, force: true }).catch(() => {})
   }
 }

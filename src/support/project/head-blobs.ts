@@ -92,7 +92,7 @@ async function filteredNames(
   return filtered
 }
 
-/** The length that Git prints is that before the conversion, so that a mark which nobody can guess ends each file. */
+/** Git prints the length before the conversion, so each file begins with a random mark that no content can contain on purpose. */
 async function readContents(
   { options, variables }: StandIn,
   names: readonly Buffer[],

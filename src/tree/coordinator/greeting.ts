@@ -65,7 +65,7 @@ export async function withinTime(socket: Socket, limitMs: number, awaited: Promi
   }
 }
 
-/** What comes behind stays in the socket, for whoever reads it next. */
+/** Later bytes stay in the socket for its next reader. */
 export function readBytes(socket: Socket, count: number): Promise<Buffer> {
   return new Promise((resolve) => {
     const look = () => {
