@@ -29,6 +29,8 @@ export async function stageFiles(
   const made = files.filter(({ bytes }) => bytes !== undefined)
   // A name that was a file can be a folder now: what goes must go first.
   await inSlices(removed, ({ name }) => rmSync(join(workTree, name), { force: true }))
+  const folders = new Set(made.map(({ name }) => dirname(join(workTree, name))))
+  await inSlices(folders, (folder) => mkdirSync(folder, { recursive: true }))
   await inSlices(made, (file) => place(workTree, file))
   await update(['--add', '--remove', '--replace'], [...removed, ...made])
   // Not every file system has modes: one shows all files as executable, another none.
@@ -46,7 +48,6 @@ export async function stageFiles(
 
 function place(workTree: string, file: CommitFile): void {
   const path = join(workTree, file.name)
-  mkdirSync(dirname(path), { recursive: true })
   try {
     make(path, file)
   } catch (error) {
