@@ -10,6 +10,7 @@ import type { FoundChange } from './found-change.ts'
 import { createHeldChanges, maxHeldMs, type Found } from './held-changes.ts'
 import { lookAt } from './look.ts'
 import { isAwaited, isOpen, type CommandStart, type OpenCommand } from './open-command.ts'
+import { createRecentCommands } from './recent-commands.ts'
 import { createStatesBefore } from './states-before.ts'
 import { createSuspects } from './suspects.ts'
 import { findUnused, inTime, lookAround, type UnusedParts } from './unused-files.ts'
@@ -27,15 +28,12 @@ export type Commands = ReturnType<typeof createCommands>
 export const maxOpenMs = 600_000
 /** Open at the same time; beyond it the oldest counts as ended. */
 const maxOpen = 1000
-/** Remembered beside those that are open. */
-const maxEnded = 1000
 /** Looked at before a command begins. */
 const maxNoted = 50
 
 export function createCommands(parts: CommandParts) {
   const { history, treeChanges, clock, log } = parts
-  /** Open, or ended while one was open that still is, or so lately that changes of theirs may not be noticed yet. */
-  const commands = new Set<OpenCommand>()
+  const commands = createRecentCommands(maxHeldMs)
   const suspects = createSuspects(commands, parts.history)
   const states = createStatesBefore(parts)
   const held = createHeldChanges(history, suspects, states)
@@ -52,23 +50,22 @@ export function createCommands(parts: CommandParts) {
     await nextTurn()
   }
 
-  const running = () => [...commands].filter((one) => one.isUnsettled)
+  const findOpen = (isMeant: (one: OpenCommand) => boolean) => [...commands.open].find(isMeant)
 
   async function begin(start: CommandStart): Promise<OpenCommand> {
-    const known = [...commands].find((one) => isOpen(one) && start.callId !== undefined && isSameCall(one, start))
+    const known = start.callId === undefined ? undefined : findOpen((one) => isSameCall(one, start))
     if (known !== undefined) {
       arm(known)
       return known
     }
     firstLook ??= parts.lookAtUsed()
     await firstLook
-    await inTime(states.findAll(start.effect.files, running()), parts.lookMs())
+    await inTime(states.findAll(start.effect.files, [...commands.unsettled]), parts.lookMs())
     const { absent, isWhole } = await lookAt(start.effect, parts)
-    const before = isWhole ? undefined : await lookAround(parts, states, running)
+    const before = isWhole ? undefined : await lookAround(parts, states, () => [...commands.unsettled])
     await noteOthers()
     await catchUp()
-    const open = [...commands].filter(isOpen)
-    if (open.length >= maxOpen) void end(open[0]!)
+    if (commands.open.size >= maxOpen) void end(findOpen(() => true)!)
     count += 1
     const command = { ...start, number: count, begun: clock.now(), absent, isWhole, before, isUnsettled: true }
     commands.add(command)
@@ -100,23 +97,14 @@ export function createCommands(parts: CommandParts) {
     timers.delete(command)
     await catchUp()
     if (!isOpen(command)) return
-    command.ended = clock.now()
+    commands.end(command, clock.now())
     try {
       await settle(command)
     } catch (error) {
       log.error({ err: error }, 'what a command has changed could not be recorded')
     }
-    command.isUnsettled = false
-    setTimeout(forgetEnded, maxHeldMs).unref()
-  }
-
-  /** One that has ended may have made what a longer one finds at its own end, or what is still to be found at its own. */
-  function forgetEnded(): void {
-    const firstAwaited = Math.min(...[...commands].filter((one) => one.isUnsettled).map(({ begun }) => begun.at))
-    const ended = [...commands].filter((one) => !one.isUnsettled)
-    const before = Math.min(firstAwaited, Date.now() - maxHeldMs)
-    for (const [index, one] of ended.entries())
-      if (one.ended!.at <= before || index < ended.length - maxEnded) commands.delete(one)
+    commands.settle(command)
+    setTimeout(commands.forgetEnded, maxHeldMs).unref()
   }
 
   async function settle(command: OpenCommand): Promise<void> {
@@ -131,7 +119,7 @@ export function createCommands(parts: CommandParts) {
     const earlier = found.flatMap(({ change }) => held.takeEarlier(change.path, change.now))
     // What else was seen of them before says less.
     for (const { change } of found) held.forget(change.path)
-    command.isUnsettled = false
+    commands.settle(command)
     held.log(({ commands: authors }) => authors.some((one) => !isAwaited(one)), [...earlier, ...found])
   }
 
@@ -153,7 +141,7 @@ export function createCommands(parts: CommandParts) {
     end,
     /** The one that a report is about: by the number of the call, or else the first with this text. */
     find(agentId: string, callId: string | undefined, text: string): OpenCommand | undefined {
-      const own = [...commands].filter((one) => isOpen(one) && one.agentId === agentId && one.task === undefined)
+      const own = [...commands.open].filter((one) => one.agentId === agentId && one.task === undefined)
       return callId === undefined
         ? own.find((one) => one.text === text)
         : (own.find((one) => one.callId === callId) ?? own.find((one) => one.callId === undefined && one.text === text))
@@ -169,7 +157,7 @@ export function createCommands(parts: CommandParts) {
     },
     /** Ends those that are meant. */
     async endAll(isMeant: (command: OpenCommand) => boolean): Promise<void> {
-      await Promise.all([...commands].filter((one) => isOpen(one) && isMeant(one)).map(end))
+      await Promise.all([...commands.open].filter(isMeant).map(end))
     },
     /** The system has noticed something at a file in use. */
     touch(path: string): void {
@@ -183,7 +171,7 @@ export function createCommands(parts: CommandParts) {
     },
     /** Those that are open. */
     get open(): readonly OpenCommand[] {
-      return [...commands].filter(isOpen)
+      return [...commands.open]
     },
     /** Logs all that is held. */
     close(): void {

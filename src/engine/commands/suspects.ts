@@ -8,7 +8,8 @@ import type { History } from '../versions/history.ts'
 import { isSomethingThere } from '../versions/version.ts'
 import type { Suspects } from './attribution.ts'
 import { stampsOf } from './file-clock.ts'
-import { graceMs, isOpen, type OpenCommand } from './open-command.ts'
+import { graceMs, type OpenCommand } from './open-command.ts'
+import type { RecentCommands } from './recent-commands.ts'
 
 const maxTouched = 100_000
 const graceNs = BigInt(graceMs) * 1_000_000n
@@ -17,28 +18,33 @@ export type SuspectsByPath = ReturnType<typeof createSuspects>
 
 type Stamp = Pick<FileIdentity, 'dev' | 'ctimeNs'>
 
-/** @param commands those that are open, or ended so lately that changes of theirs may not be noticed yet */
-export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick<History, 'known' | 'last'>) {
-  /** By path, who may have written to it since its last version in the log. */
-  const touched = new LRUCache<string, Suspects>({ max: maxTouched })
+export function createSuspects(commands: RecentCommands, history: Pick<History, 'known' | 'last'>) {
+  /** By path, who may have written to it since its last version in the log. It is empty again and again, and with `max` that costs as much as all places. */
+  const touched = new LRUCache<string, Suspects>({ maxSize: maxTouched, sizeCalculation: () => 1 })
 
   /** Who may be writing right now. */
   function suspectsNow(): Suspects {
-    const open = [...commands].filter(isOpen)
-    const ended = [...commands].filter((one) => !isOpen(one) && Date.now() - one.ended!.at <= graceMs)
-    const late = open.length === 0 ? ended : ended.filter(({ effect }) => effect.leavesProcess)
+    const { open } = commands
+    const late = endedSince(Date.now() - graceMs).filter(({ effect }) => open.size === 0 || effect.leavesProcess)
     // Behind its end, a process that it has left may change files, and so may anyone else.
-    return { commands: new Set([...open, ...late]), hasOthers: open.length === 0 }
+    return { commands: new Set([...open, ...late]), hasOthers: open.size === 0 }
+  }
+
+  /** @param at milliseconds since the epoch */
+  function endedSince(at: number): OpenCommand[] {
+    const found: OpenCommand[] = []
+    for (const one of commands.ended()) {
+      if (one.ended.at < at) break
+      found.push(one)
+    }
+    return found
   }
 
   /** Who may have made what is there, by the time of its last change; of what is gone, all who were at work since. */
   function suspectsOf(path: string, there: Now, since = lastKnown(path)): Suspects {
     if (there.kind === 'file') return suspectsOfFile(path, there.identity)
     const { commands: now, hasOthers } = suspectsNow()
-    const before = [...commands].filter(
-      ({ ended, isUnsettled }) => isUnsettled || ended === undefined || ended.at >= since
-    )
-    const all = new Set([...now, ...before])
+    const all = new Set([...now, ...commands.unsettled, ...endedSince(since)])
     return { commands: all, hasOthers: hasOthers && ![...all].some(({ isUnsettled }) => isUnsettled) }
   }
 
@@ -58,22 +64,21 @@ export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick
   }
 
   function suspectsAt(path: string, { dev, ctimeNs }: Stamp): Suspects {
-    const running: OpenCommand[] = []
+    const first = commands.firstBegun()
+    if (first === undefined || ctimeNs < stampsOf(first, dev).from) return { commands: new Set(), hasOthers: true }
+    const running = [...commands.open].filter(({ begun }) => ctimeNs >= stampsOf(begun, dev).from)
     const late: OpenCommand[] = []
-    let hasOthers = true
-    for (const one of commands) {
-      const begun = stampsOf(one.begun, dev)
-      if (ctimeNs < begun.from) continue
-      const end = one.ended && stampsOf(one.ended, dev).until
-      if (end !== undefined && ctimeNs >= end) {
-        if (ctimeNs - end <= graceNs) late.push(one)
-        continue
-      }
-      running.push(one)
-      // A file that a command names was looked at just before it began.
-      if (ctimeNs >= begun.until || one.effect.files.has(path)) hasOthers = false
+    for (const one of commands.ended()) {
+      const { until } = stampsOf(one.ended, dev)
+      if (ctimeNs - until > graceNs) break
+      if (ctimeNs >= until) late.push(one)
+      else if (ctimeNs >= stampsOf(one.begun, dev).from) running.push(one)
     }
     const leaving = running.length === 0 ? late : late.filter(({ effect }) => effect.leavesProcess)
+    // A file that a command names was looked at just before it began.
+    const hasOthers = !running.some(
+      ({ begun, effect }) => ctimeNs >= stampsOf(begun, dev).until || effect.files.has(path)
+    )
     return { commands: new Set([...running, ...leaving]), hasOthers }
   }
 
@@ -97,7 +102,7 @@ export function createSuspects(commands: ReadonlySet<OpenCommand>, history: Pick
           : identity !== undefined && isSameIdentity(stat, identity)
       if (isSame) return
       // Some systems notify late: the time of the file says more.
-      const isLate = stat !== undefined && ![...commands].some(isOpen)
+      const isLate = stat !== undefined && commands.open.size === 0
       const more = isLate ? suspectsAt(path, stat) : suspectsNow()
       const known = touched.get(path)
       touched.set(path, {
