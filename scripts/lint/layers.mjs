@@ -1,4 +1,4 @@
-// Rules of oxlint for the house: which part may import which. Imports run down the list of layers and never up.
+// Rules of oxlint for the house: which part may import which, and how a file is read as text. Imports run down the list of layers and never up.
 import { relative, resolve, dirname, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -101,6 +101,21 @@ const rule = {
   }
 }
 
+/** See src/support/read-text.ts for the reason. */
+const readText = {
+  create: (context) => ({
+    CallExpression(node) {
+      const { callee } = node
+      const name = callee.type === 'MemberExpression' ? callee.property.name : callee.name
+      if (name === 'readFileSync' && node.arguments.length > 1)
+        context.report({
+          node,
+          message: 'Read text by readText of src/support/read-text.ts, and bytes without options.'
+        })
+    }
+  })
+}
+
 const toPath = (path) => relative(root, path).split(sep).join('/')
 
-export default { meta: { name: 'house' }, rules: { layers: rule } }
+export default { meta: { name: 'house' }, rules: { layers: rule, 'read-text': readText } }

@@ -1,5 +1,5 @@
 // The configuration file: its path and its content.
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { isErrno } from '../support/errno.ts'
@@ -9,6 +9,7 @@ import type { Environment } from './environment.ts'
 import { fields, nearestField, sections, type Field } from './fields.ts'
 import { JsonFault, parseJson, placeOf, valueOf, type JsonMember, type JsonNode } from './json-source.ts'
 import { faultAt, normalise, type Fault, type Given, type Layer, type Origin } from './layer.ts'
+import { readText } from '../support/read-text.ts'
 
 export interface ConfigFile {
   /** Absolute. */
@@ -38,7 +39,7 @@ export function readConfigFile({ path, isNamed }: ConfigFile): Layer {
   try {
     // Opening a pipe would wait for its writer.
     if (!statSync(path).isFile()) return unreadable(path, 'is not a file')
-    return parseConfigText(path, readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
+    return parseConfigText(path, readText(path).replace(/^\uFEFF/, ''))
   } catch (error) {
     if (isErrno(error, 'ENOENT', 'ENOTDIR')) {
       return isNamed

@@ -1,7 +1,8 @@
 // The folder of this installation, whichever of its files asks: bundled, compiled, or a test's.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { readText } from './read-text.ts'
 
 /** The folder of package.json. */
 const folder = findFolder()
@@ -12,7 +13,7 @@ export const installed = (path: string): string => join(folder, path)
 /** The shipped program: the bundle of all its modules. */
 export const mainPath = installed('dist/main.cjs')
 
-const manifest = JSON.parse(readFileSync(installed('package.json'), 'utf8')) as { version: string }
+const manifest = JSON.parse(readText(installed('package.json'))) as { version: string }
 
 /** From package.json: written once. */
 export const version = manifest.version

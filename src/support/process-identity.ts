@@ -1,11 +1,11 @@
 // Identifies the process behind a pid: pids are reused, the start time of a process is not.
-import { readFileSync } from 'node:fs'
 import { isErrno } from './errno.ts'
+import { readText } from './read-text.ts'
 
 /** Id of the boot and clock tick of the start, which no other process with this pid shares; null if the system does not say (Linux does). */
 export function startOf(pid: number): string | null {
   try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    const boot = readText('/proc/sys/kernel/random/boot_id').trim()
     const ticks = statOf(pid)[22]
     return ticks === undefined ? null : `${boot}/${ticks}`
   } catch {
@@ -44,7 +44,7 @@ function isEnding(pid: number): boolean {
 
 /** The fields by the numbers that proc(5) gives them, from the third on. @throws where the system has no such file */
 export function statOf(pid: number): (string | undefined)[] {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const stat = readText(`/proc/${pid}/stat`)
   // The name of the program, in parentheses, may contain anything.
   return [undefined, undefined, undefined, ...stat.slice(stat.lastIndexOf(')') + 2).split(' ')]
 }

@@ -1,4 +1,4 @@
-// The linter refuses an import that runs up the layers of the house, and a circle of files.
+// The linter refuses an import that runs up the layers of the house, a circle of files, and a text that Node decodes while it reads the file.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -57,4 +57,17 @@ t.test('a circle of files is told, be it of types alone', async (t) => {
     'schemas/none.ts': body
   })
   t.match(found, /src\/engine\/one\.ts:1.*cycle/)
+})
+
+t.test('a file that Node reads as text is told', async (t) => {
+  const read = (call: string) => `import { readFileSync } from 'node:fs'\nexport const value = ${call}\n`
+  const found = lint({
+    'src/engine/bytes.ts': read("readFileSync('file')"),
+    'src/engine/text.ts': read("readFileSync('file', 'utf8')"),
+    'plugins/options.ts': read("readFileSync('file', { encoding: 'utf8' })"),
+    'schemas/none.ts': body
+  })
+  t.notMatch(found, /bytes\.ts/)
+  t.match(found, /src\/engine\/text\.ts:2.*Read text by readText/)
+  t.match(found, /plugins\/options\.ts:2.*Read text by readText/)
 })

@@ -1,10 +1,11 @@
 // The forms that notes of changes had in earlier versions: read after an upgrade that follows a kill, and never written.
-import { lstatSync, readFileSync, renameSync } from 'node:fs'
+import { lstatSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
 import { hashNow } from '../files/read-file.ts'
 import type { OpenEntry } from '../files/walk.ts'
 import { isNotedStep, type Intent, type Mark, type Note, type NotedStep } from './note.ts'
+import { readText } from '../../support/read-text.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -61,7 +62,7 @@ export function endEarlierRename(folder: string, name: string, root: string): vo
   const item = join(folder, name.slice(0, -'.json'.length))
   if (!isThere(item)) return
   attempt(() => {
-    const { from, to, overwrite } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as Fields
+    const { from, to, overwrite } = JSON.parse(readText(join(folder, name))) as Fields
     const [source, target] = [join(root, String(from)), join(root, String(to))]
     const isEnded = (overwrite === true || !isThere(target)) && attempt(() => renameSync(item, target))
     if (!isEnded && !isThere(source)) renameSync(item, source)

@@ -1,5 +1,5 @@
 // The files of notes, in the server's own folder: while one is there, its change is under way, and whoever serves the tree next ends it.
-import { closeSync, constants, fdatasync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, fdatasync, openSync, readdirSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { attempt, orUndefined } from '../../support/attempt.ts'
@@ -13,6 +13,7 @@ import { fromEarlierNote } from './earlier-notes.ts'
 import { isNotedStep, type Note, type NoteAuthor, type NotedStep } from './note.ts'
 import type { Stage } from './stages.ts'
 import { removeIfThere, rename } from './write-file.ts'
+import { readText } from '../../support/read-text.ts'
 
 const fdatasyncAsync = promisify(fdatasync)
 
@@ -145,7 +146,7 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
         own
           .within((at) => readdirSync(at('.')))
           .filter((name) => pattern.test(name) && !isOfThisProcess(name))
-          .map((name) => ({ name, text: own.within((at) => readFileSync(at(name), 'utf8')) }))
+          .map((name) => ({ name, text: own.within((at) => readText(at(name))) }))
           .map(({ name, text }) => ({ name, note: parse(text, open) }))
       ),
     /** Ends the note of an earlier process. @param verdict is kept, for receipts that are looked at later */

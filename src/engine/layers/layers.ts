@@ -1,6 +1,6 @@
 // The layers of isolated commands, in the server's own folder: what such a command writes, apart from the tree until all of it is taken over.
 import type { OwnFolder } from '../files/directory.ts'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { chmod, readdir, rmdir, unlink } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { isRunning, startOf } from '../../support/process-identity.ts'
 import { replaceFile } from '../../support/replace-file.ts'
 import { ownFolder, temporaryName } from '../files/temporary-names.ts'
 import type { Root } from '../files/roots.ts'
+import { readText } from '../../support/read-text.ts'
 
 /** What was at a path when the command had ended. */
 export type FoundState = null | { readonly hash: string } | { readonly link: string }
@@ -99,11 +100,11 @@ export function createLayers(roots: readonly Root[], openOwn: (root: Root) => Ow
     const folder = at(id)
     return orUndefined(() => {
       const path = join(folder, recordName)
-      const record = JSON.parse(readFileSync(path, 'utf8')) as LayerRecord
+      const record = JSON.parse(readText(path)) as LayerRecord
       // Written once, right when the layer was made.
       const { ctimeNs, dev } = statSync(path, { bigint: true })
       const startedAt = Number(ctimeNs / 1_000_000n)
-      const end = orUndefined(() => JSON.parse(readFileSync(join(folder, endName), 'utf8')) as LayerEnd)
+      const end = orUndefined(() => JSON.parse(readText(join(folder, endName))) as LayerEnd)
       return { ...record, id, folder, startedAt, dev, end }
     })
   }

@@ -1,10 +1,11 @@
 // The servers that `daemon start` has put into the background, one per tree, and how each was started.
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isErrno } from '../../support/errno.ts'
 import { listFolder } from '../../support/list-folder.ts'
 import { replaceFile } from '../../support/replace-file.ts'
+import { readText } from '../../support/read-text.ts'
 
 export interface BackgroundRecord {
   readonly version: 1
@@ -57,7 +58,7 @@ export function createBackgroundRecords(folder: string) {
 /** Undefined if there is none, or if another version has written it. */
 function readRecord(path: string): BackgroundRecord | undefined {
   try {
-    const record = JSON.parse(readFileSync(path, 'utf8')) as BackgroundRecord | null
+    const record = JSON.parse(readText(path)) as BackgroundRecord | null
     const isOurs = record?.version === 1 && typeof record.root === 'string' && Number.isInteger(record.pid)
     return isOurs && record.pid > 0 && Array.isArray(record.args) ? record : undefined
   } catch (error) {

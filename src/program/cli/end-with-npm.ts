@@ -1,7 +1,7 @@
 // Ends this process when npm, which started it, has ended: npm passes a signal to its shell only, and the shell dies of it.
-import { readFileSync } from 'node:fs'
 import { orUndefined } from '../../support/attempt.ts'
 import { isRunning, startOf, statOf } from '../../support/process-identity.ts'
+import { readText } from '../../support/read-text.ts'
 
 export interface ProcessFacts {
   readonly parent: number
@@ -50,7 +50,7 @@ function factsOf(pid: number): ProcessFacts | undefined {
 }
 
 export function readFacts(pid: number): ProcessFacts {
-  const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').match(/[^\0\s]+/g)
+  const words = readText(`/proc/${pid}/cmdline`).match(/[^\0\s]+/g)
   return { parent: Number(statOf(pid)[4]), words: words ?? [] }
 }
 

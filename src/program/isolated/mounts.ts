@@ -1,6 +1,6 @@
 // The mounts of this process, as the system lists them.
-import { readFileSync } from 'node:fs'
 import { below } from '../../support/relocate.ts'
+import { readText } from '../../support/read-text.ts'
 
 interface Mount {
   readonly path: string
@@ -9,7 +9,7 @@ interface Mount {
 }
 
 /** In the order in which they were made: of two at one path the later one counts. */
-export function readMounts(text = readFileSync('/proc/self/mountinfo', 'utf8')): Mount[] {
+export function readMounts(text = readText('/proc/self/mountinfo')): Mount[] {
   return text
     .split('\n')
     .filter((line) => line !== '')

@@ -1,7 +1,7 @@
 // Whether the user's own service manager can confine anything on this system: systemd needs user namespaces for that.
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isErrno } from '../../support/errno.ts'
+import { readText } from '../../support/read-text.ts'
 
 /** Each switches them off for ordinary users if it has this value (Debian, all, Ubuntu). */
 const switches: readonly (readonly [name: string, off: string])[] = [
@@ -15,7 +15,7 @@ export function userNamespaceObstacle(folder = '/proc/sys'): string | undefined 
   for (const [name, off] of switches) {
     try {
       const path = join(folder, name)
-      if (readFileSync(path, 'utf8').trim() === off) return `${path} = ${off}`
+      if (readText(path).trim() === off) return `${path} = ${off}`
     } catch (error) {
       if (!isErrno(error, 'ENOENT', 'EACCES', 'EPERM')) throw error
     }

@@ -1,9 +1,10 @@
 // Records what was set up outside of any tree, so that `uninstall` can undo exactly that.
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isErrno } from '../../support/errno.ts'
 import { makeFolders, removeEmptyFolders } from './folders.ts'
 import { replaceFile } from '../../support/replace-file.ts'
+import { readText } from '../../support/read-text.ts'
 
 export interface EditRecord {
   /** The name of a client, or "guard" for the hook. */
@@ -38,7 +39,7 @@ export function createJournal(folder: string) {
   function read(): Records {
     let text: string
     try {
-      text = readFileSync(path, 'utf8')
+      text = readText(path)
     } catch (error) {
       if (isErrno(error, 'ENOENT', 'ENOTDIR')) return nothing
       throw error

@@ -1,5 +1,5 @@
 // How the files of a project start this program: by the launcher in it, which names no path of this machine.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { clients, type Client } from './clients.ts'
 import { hookSets } from './hook-sets.ts'
@@ -8,6 +8,7 @@ import { isAsWritten, launcherText, withPlainLineEnds } from './launcher-text.ts
 import { planAddition, type EntryLocation, type Plan } from './plan.ts'
 import { createFileTarget } from './targets.ts'
 import { readUserFile, removeUserFile } from './user-file.ts'
+import { readText } from '../../support/read-text.ts'
 
 const folder = '.mcp'
 const name = 'async-crud-mcp.cjs'
@@ -55,7 +56,7 @@ export function planLauncherRemoval(file: string, journal: Journal, plans: reado
   const project = resolve(file, '..', '..')
   const textAfter = (path: string) => {
     const plan = plans.find((each) => each.file === path)
-    return plan !== undefined ? plan.after : existsSync(path) ? readFileSync(path, 'utf8') : undefined
+    return plan !== undefined ? plan.after : existsSync(path) ? readText(path) : undefined
   }
   if (projectFiles(project).some((path) => textAfter(path)?.includes(name) === true)) return undefined
   return {

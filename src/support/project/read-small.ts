@@ -1,11 +1,12 @@
 // Reads a small file, or the end of a longer one, that another user may have put there, without ever waiting for it.
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, type Stats } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs'
+import { readText } from '../read-text.ts'
 
 const maxBytes = 65_536
 
 /** Undefined if there is none, or something else than a file of at most 64 KiB, such as a link. */
 export function readSmall(path: string): string | undefined {
-  return read(path, (fd, { size }) => (size <= maxBytes ? readFileSync(fd, 'utf8') : undefined))
+  return read(path, (fd, { size }) => (size <= maxBytes ? readText(fd) : undefined))
 }
 
 /** Its last 64 KiB; undefined if there is none, or something else than a file. */

@@ -1,6 +1,6 @@
 // Finds file systems that are mounted below a root: a change there cannot take effect by a rename out of the root's stage.
-import { readFileSync } from 'node:fs'
 import { below } from '../../support/relocate.ts'
+import { readText } from '../../support/read-text.ts'
 
 /** @throws Error that names the folder. Other systems than Linux do not say; there such a change is refused when it is made. */
 export function refuseMountsBelow(root: string): void {
@@ -15,7 +15,7 @@ export function refuseMountsBelow(root: string): void {
 function mountPoints(): string[] {
   let table: string
   try {
-    table = readFileSync('/proc/self/mountinfo', 'utf8')
+    table = readText('/proc/self/mountinfo')
   } catch {
     return []
   }

@@ -1,10 +1,11 @@
 // The secret of the process that serves a tree, in a file that only its user can read.
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, constants, fstatSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isErrno } from '../../support/errno.ts'
 import { lazyCrypto } from '../../support/lazy-crypto.ts'
 import { replaceFile } from '../../support/replace-file.ts'
 import { refuseForeign } from '../state/state-directory.ts'
+import { readText } from '../../support/read-text.ts'
 
 const secretBytes = 32
 const length = 2 * secretBytes
@@ -29,7 +30,7 @@ export function readSecret(path: string, shownPath: string): string {
     fd = openSync(path, readFlags)
     const stat = fstatSync(fd, { bigint: true })
     refuseForeign(stat, 'file', shownPath)
-    const secret = stat.size === BigInt(length) ? readFileSync(fd, 'utf8') : ''
+    const secret = stat.size === BigInt(length) ? readText(fd) : ''
     if (secret.length !== length) throw new Error(`${shownPath} is no secret of a server`)
     return secret
   } catch (error) {

@@ -1,12 +1,13 @@
 // The roots that processes of this user serve, so that a server of an outer folder finds those inside it without a walk through all of it.
 // No failure here matters: this only helps to find a mistake of those who start the servers.
-import { lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
 import { lazyCrypto } from '../../support/lazy-crypto.ts'
 import { makeFolder } from '../../support/make-folder.ts'
 import { below } from '../../support/relocate.ts'
+import { readText } from '../../support/read-text.ts'
 
 const prefix = 'served-'
 
@@ -46,7 +47,7 @@ export function servedInside(root: string, isGone: (inner: string) => boolean): 
     for (const name of readdirSync(folder)) {
       if (!name.startsWith(prefix)) continue
       attempt(() => {
-        const inner = readFileSync(join(folder, name), 'utf8')
+        const inner = readText(join(folder, name))
         if (isGone(inner)) rmSync(join(folder, name), { force: true })
         else if (inner !== root && below(root, inner) !== undefined) found.push(inner)
       })
