@@ -125,7 +125,8 @@ function stopOnSignals(app: FastifyInstance, limitMs: number) {
   let signalledAt: number | undefined
   const skip = [...stopSignals, ...faultSignals]
   const grace = closeWithGrace({ delay: limitMs, logger: false, skip }, async ({ err, signal }) => {
-    if (err !== undefined) app.log.fatal({ err }, 'stopping after an unexpected failure')
+    if (err instanceof Displaced) app.log.fatal(err.message)
+    else if (err !== undefined) app.log.fatal({ err }, 'stopping after an unexpected failure')
     else if (signal !== undefined) app.log.info({ signal }, 'stopping')
     await app.close()
   })
@@ -154,11 +155,14 @@ function readableOnTerminal(stderr: NodeJS.WriteStream): { write(line: string): 
   return stderr.isTTY ? { write: (line) => stderr.write(`${toReadableLine(line.trimEnd(), stderr)}\n`) } : stderr
 }
 
-/** The locks and leases of this process are void: a failure like any other that cannot be caught. */
+/** The locks and leases of this process are void. */
+class Displaced extends Error {}
+
+/** A failure like any other that cannot be caught. */
 function failDisplaced(): void {
   setImmediate(() => {
-    throw new Error(
-      'another process has taken the tree: the folder of this server was removed, or this host was stopped or cut off for too long'
+    throw new Displaced(
+      'another process has taken over the tree, because this one was stopped or cut off for longer than its lease, or the folder .async-crud-mcp was removed; this process ends: start it again'
     )
   })
 }

@@ -63,6 +63,7 @@ export function createAuthorityHold({ coordinator, server, onRetaken, onDisplace
   return {
     takeAddress,
     leaveAddress,
+    isDisplaced: () => isDisplaced,
     /** @throws OperationError AUTHORITY_LOST once another process has taken the tree */
     assertNotDisplaced(): void {
       if (isDisplaced) throw authorityLost()

@@ -11,6 +11,13 @@ export function authorityLost(operation = '', isNamed = false): OperationError {
   return new OperationError('AUTHORITY_LOST', `${message} ${adviseAfterLoss(operation, isNamed)}`)
 }
 
+/** For a call that this process has not begun when another one takes over the tree. */
+export function notBegun(): OperationError {
+  const message =
+    'Another process has taken over this tree, and the process that was called ends. Nothing was done: call again, and the process that serves the tree now answers.'
+  return new OperationError('AUTHORITY_LOST', message)
+}
+
 function adviseAfterLoss(operation: string, isNamed: boolean): string {
   if (isNamed)
     return 'It is not known whether a change was made: send the very same call again with the same request_id. The change is made once.'

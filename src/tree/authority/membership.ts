@@ -9,7 +9,7 @@ import type { AuthorityServer } from './authority-server.ts'
 import type { EngineLink } from '../../engine/call/engine-link.ts'
 import type { Hello } from './messages.ts'
 import { atOwnMount } from './own-mount.ts'
-import { authorityLost } from './authority-lost.ts'
+import { authorityLost, notBegun } from './authority-lost.ts'
 import { noAuthority, noAuthorityAt, withinTime } from './await-authority.ts'
 import { connectFirst, RefusedByAuthority, type Relay } from './relay.ts'
 
@@ -73,6 +73,9 @@ export function createMembership(options: MembershipOptions) {
     },
     onDisplaced() {
       role = 'none'
+      // This process takes no part any more. Its end says so, once.
+      ended.abort()
+      clearInterval(watch)
       onDisplaced()
     }
   })
@@ -85,7 +88,12 @@ export function createMembership(options: MembershipOptions) {
 
   /** The engine to call. @param signal ends the wait for it. @throws OperationError if there is none */
   async function link(signal?: AbortSignal): Promise<EngineLink> {
-    await ensureTaken()
+    try {
+      await ensureTaken()
+    } catch (error) {
+      // Of a call that a relay has passed on this is not known: an earlier authority may have begun it.
+      throw hold.isDisplaced() ? notBegun() : error
+    }
     if (role === 'authority') return engine
     if (role === 'relay' && relay?.isLeaving() === false) return relay
     joining ??= join().finally(() => (joining = undefined))
@@ -135,7 +143,7 @@ export function createMembership(options: MembershipOptions) {
       members.join()
       ensureHold()
         .then(() => (role === 'authority' ? hold.ensureAddress() : undefined))
-        .then(onWatch, onTrouble)
+        .then(onWatch, (error: unknown) => !ended.signal.aborted && onTrouble(error))
     }, watchMs)
     watch.unref()
     onAuthority()

@@ -8,7 +8,7 @@ import { isAnsweringAtSocket } from '../../../src/program/background/probe-socke
 import { callAuthority } from '../../../src/program/hook/call-authority.ts'
 import { createAuthorityLock } from '../../../src/tree/state/authority-lock.ts'
 import type { Answer } from '../../fixtures/clients.ts'
-import { call, cannotStop, healthOf, httpOn, memberOn, own, post, stdioOn } from '../../fixtures/processes.ts'
+import { call, cannotStop, errorsOf, healthOf, httpOn, memberOn, own, post, stdioOn } from '../../fixtures/processes.ts'
 import { rootOf } from '../../fixtures/root-of.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { makeTree } from '../../fixtures/tree.ts'
@@ -50,9 +50,11 @@ t.test(
     t.match(await healthOf(second.url), { role: 'authority', authority_pid: process.pid })
     const late = post(first.url, 'async_append', { path: 'f', content: '!' })
     first.process.kill('SIGCONT')
-    t.match(await late, { error_code: /^(AUTHORITY_LOST|OVERLOADED)$/ }, 'refused, or it is stopping already')
-    const [code] = (await once(first.process, 'exit')) as [number]
+    const refused = { error_code: /^(AUTHORITY_LOST|OVERLOADED)$/, message: /Nothing was done|stopping/ }
+    t.match(await late, refused, 'refused, or it is stopping already')
+    const [code] = (await once(first.process, 'close')) as [number]
     t.equal(code, 1)
+    t.match(errorsOf(first), [/^another process has taken over the tree.* this process ends: start it again$/])
     t.equal(tree.read('f'), 'one')
     t.match(await post(second.url, 'async_append', { path: 'f', content: '?' }), { status: 'ok' })
   }

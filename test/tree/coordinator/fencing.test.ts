@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { isFull, lengthOf } from '../../fixtures/length.ts'
-import { cannotStop } from '../../fixtures/processes.ts'
+import { cannotStop, errorsOf } from '../../fixtures/processes.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
 import { lacksEtcd, startEtcd, type Etcd } from './fixtures/etcd.ts'
@@ -76,19 +76,21 @@ async function findAuthority({ hosts }: Scene): Promise<PausedHost> {
   for (;;) for (const host of hosts) if ((await roleOf(host)) === 'authority') return host
 }
 
-/** Stops the host that is the authority in the middle of a change, until the other one has made many. */
-async function pauseAuthority(scene: Scene): Promise<void> {
+/** Stops the host that is the authority in the middle of a change, until the other one has made many. @returns the errors of its log */
+async function pauseAuthority(scene: Scene): Promise<string[]> {
   const { written } = scene
   const stopped = await findAuthority(scene)
   const before = written.length
   await until(() => written.length > before)
   writeFileSync(stopped.pauseFile, '')
-  const { process: child } = stopped.program
+  const { program } = stopped
+  const { process: child } = program
   await until(() => /^\d+ \(.*\) T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8')))
   const reached = written.length
   await until(() => written.length > reached + changesMeanwhile)
   child.kill('SIGCONT')
   await until(() => stopped.program.process !== child)
+  return errorsOf(program)
 }
 
 const lostLines = ({ tree, written }: Scene): string[] => findLost(tree, files, written)
@@ -99,7 +101,9 @@ const etcd = skip === false ? startEtcd(t) : new Promise<never>(() => {})
 t.test(`nothing acknowledged is lost, in ${rounds} rounds`, { skip }, async (t) => {
   const scene = await play(t, await etcd, editProgram(t, [pauseBeforeRename]))
   for (let round = 1; round <= rounds; round += 1) {
-    await pauseAuthority(scene)
+    const errors = await pauseAuthority(scene)
+    t.equal(errors.filter((text) => /has taken over the tree.*start it again/.test(text)).length, 1, errors.join())
+    t.notMatch(errors.join(), /read the file/)
     if (isFull) t.strictSame(await lostAtRest(scene), [], `round ${round}`)
   }
   await scene.stop()
