@@ -1,4 +1,4 @@
-// What docs/logs.md promises, kept by the server's own log writer and by rotating-file-stream: node bench/alternatives/log-rotation.mjs
+// What docs/observability.md promises, kept by the server's own log writer and by rotating-file-stream: node bench/alternatives/log-rotation.mjs
 // Run npm run build first. Starts itself as the processes that write: <writer> <how it ends> <path> <lines> <limit in KB>.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

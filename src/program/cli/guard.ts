@@ -32,7 +32,9 @@ export async function runGuard(args: readonly string[]): Promise<void> {
 
 export function createGuardCommand(): Command {
   return new Command('guard')
-    .description('a pre-tool hook: refuses a native edit of a file that another agent has leased (docs/guard.md)')
+    .description(
+      'a pre-tool hook: refuses a native edit of a file that another agent has leased (docs/native-tools.md)'
+    )
     .option('--agent <id>', 'the agent whose leases do not count (default: ASYNC_CRUD_MCP_AGENT_ID, otherwise guard)')
     .option(
       '--url <address>',

@@ -23,7 +23,7 @@ export function hunksOf(base: Text, other: Text): Hunk[] {
 }
 
 /**
- * What docs/merging.md says: a change of one side is taken, one that both have made alike is taken once, and changes of the same or of
+ * What docs/operations.md says: a change of one side is taken, one that both have made alike is taken once, and changes of the same or of
  * neighbouring lines are a conflict.
  */
 export function merge(base: Text, current: Text, incoming: Text): Text | 'conflict' {

@@ -17,7 +17,7 @@ import { makeTree } from '../../fixtures/tree.ts'
 const project = pathToFileURL(installed('./'))
 const readme = readFileSync(new URL('README.md', project), 'utf8')
 const clients = readFileSync(new URL('docs/clients.md', project), 'utf8')
-const guard = readFileSync(new URL('docs/guard.md', project), 'utf8')
+const guard = readFileSync(new URL('docs/native-tools.md', project), 'utf8')
 
 const tutorial = readFileSync(new URL('docs/tutorial.md', project), 'utf8')
 
@@ -213,16 +213,29 @@ t.test(
   }
 )
 
-t.test('every operation is in the README, and every link of the documents leads to a file', async (t) => {
+t.test('every operation is in the README, and every link of the documents leads to a file and a heading', async (t) => {
   for (const { name } of operations) t.ok(readme.includes(`\`${name}\``), `${name} is in the README`)
   for (const page of pages) {
     const place = new URL(page, project)
-    for (const [, target] of readFileSync(place, 'utf8').matchAll(/\]\((?!http|#)([^)#]+)[^)]*\)/g)) {
+    for (const [link, target, heading] of readFileSync(place, 'utf8').matchAll(/\]\((?!http)([^)#]*)#?([^)]*)\)/g)) {
       const path = new URL(String(target), place)
-      t.ok(statSync(path, { throwIfNoEntry: false }), `${page}: ${target}`)
+      const stats = statSync(path, { throwIfNoEntry: false })
+      t.ok(stats, `${page}: ${link}`)
+      if (stats?.isFile() && heading !== '') t.ok(headingsOf(path).includes(String(heading)), `${page}: ${link}`)
     }
   }
 })
+
+/** The headings of a page, as links name them. */
+function headingsOf(page: URL): string[] {
+  const text = readFileSync(page, 'utf8').replaceAll(/^```[^]*?^```$/gm, '')
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-')
+  )
+}
 
 t.test('README, pages and help name the same sets of tools, with the tools and tokens that they have', async (t) => {
   const names = Object.keys(toolSets)

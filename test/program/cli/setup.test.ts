@@ -589,7 +589,7 @@ t.test('an entry of a clone is ours, by the file that it starts now and by the o
 
 t.test('the guard joins other hooks, and a group that somebody has put together is left alone', (t) => {
   const target = hookTarget('node /p/dist/main.cjs hook claude-code')
-  const text = readFileSync(installed('docs/guard.md'), 'utf8')
+  const text = readFileSync(installed('docs/native-tools.md'), 'utf8')
   const block = JSON.parse(/```json\n([^]*?)```/.exec(text)?.[1] ?? '') as object
   t.notOk(addEntry(JSON.stringify(block), target).inserted, 'the one of the page on the guard is replaced, not doubled')
   const mixed =

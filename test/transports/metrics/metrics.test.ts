@@ -137,8 +137,8 @@ t.test('the dashboard shows metrics that there are, with labels that they have',
     }
 })
 
-t.test('every metric is in the page about metrics', async (t) => {
+t.test('every metric is in the page on observability', async (t) => {
   const { after } = await busy(t)
-  const page = readFileSync(installed('docs/metrics.md'), 'utf8')
+  const page = readFileSync(installed('docs/observability.md'), 'utf8')
   for (const [, name = ''] of after.body.matchAll(/^# TYPE (\w+)/gm)) t.match(page, `\`${name}\``)
 })
