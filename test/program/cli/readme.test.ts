@@ -274,9 +274,24 @@ t.test('no command of the documents has a comment', async (t) => {
   }
 })
 
-t.test('every path that the page on the architecture names exists', async (t) => {
+t.test('every path that the page on the architecture names exists, and has the functions named beside it', (t) => {
   const page = readFileSync(new URL('docs/architecture.md', project), 'utf8')
   const paths = [...page.matchAll(/`([^`/\s]+\/[^`\s]*)`/g)].map(([, path = '']) => path)
   t.ok(paths.length > 20)
   for (const path of paths) t.ok(statSync(new URL(path, project), { throwIfNoEntry: false }), path)
+  const named = [...page.matchAll(/((?:`#?\w+`(?:, | and )?)+) in `([^`]+\.ts)`/g)]
+  t.ok(named.length > 40)
+  for (const [, names = '', path = ''] of named) {
+    const text = readFileSync(new URL(path, project), 'utf8')
+    for (const [, name = ''] of names.matchAll(/`([^`]+)`/g))
+      t.match(
+        text,
+        new RegExp(`(?:function\\*?|const|class) ${name}\\b|^ +(?:async )?${name}\\(`, 'm'),
+        `${name} in ${path}`
+      )
+  }
+  const [, table = ''] = page.split('## Where is it done?\n')
+  const rows = table.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| ---'))
+  for (const row of rows.slice(1)) t.match(row, /`[^`]+\/[^`]*`/, row)
+  t.end()
 })
