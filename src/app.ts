@@ -1,41 +1,41 @@
 // The service: plugins registered by hand, in an order that shows the architecture.
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import access from '../plugins/access.ts'
-import activity from '../plugins/activity.ts'
-import authority from '../plugins/authority.ts'
-import board from '../plugins/board.ts'
-import body from '../plugins/body.ts'
-import commands from '../plugins/commands.ts'
-import counts from '../plugins/counts.ts'
-import degradations from '../plugins/degradations.ts'
-import differ from '../plugins/differ.ts'
-import docs from '../plugins/docs.ts'
-import eventHub from '../plugins/event-hub.ts'
-import errors from '../plugins/errors.ts'
+import settings, { type ReloadOptions } from '../plugins/process/settings.ts'
+import degradations from '../plugins/process/degradations.ts'
+import counts from '../plugins/process/counts.ts'
+import tracing from '../plugins/process/tracing.ts'
+import loopDelay from '../plugins/process/loop-delay.ts'
+import requestBudget from '../plugins/process/request-budget.ts'
+import files from '../plugins/engine/files.ts'
+import eventHub from '../plugins/engine/event-hub.ts'
+import locks from '../plugins/engine/locks.ts'
+import differ from '../plugins/engine/differ.ts'
+import commands from '../plugins/engine/commands.ts'
+import watcher from '../plugins/engine/watcher.ts'
+import engine from '../plugins/engine/engine.ts'
+import persistence from '../plugins/tree/persistence.ts'
+import authority from '../plugins/tree/authority.ts'
+import memory from '../plugins/tree/memory.ts'
+import errors from '../plugins/access/errors.ts'
+import access from '../plugins/access/access.ts'
+import body from '../plugins/access/body.ts'
+import health from '../plugins/routes/health.ts'
+import lockList from '../plugins/routes/lock-list.ts'
+import activity from '../plugins/routes/activity.ts'
+import events from '../plugins/routes/events.ts'
+import openapi from '../plugins/routes/openapi.ts'
+import docs from '../plugins/routes/docs.ts'
+import board from '../plugins/routes/board.ts'
+import rest from '../plugins/routes/rest.ts'
+import hooks from '../plugins/routes/hooks.ts'
+import fileRoutes from '../plugins/routes/file-routes.ts'
+import resources from '../plugins/routes/resources.ts'
+import mcp from '../plugins/routes/mcp.ts'
+import stdio from '../plugins/routes/stdio.ts'
+import metrics from '../plugins/routes/metrics.ts'
 import { toFailure } from './transports/failures.ts'
 import { pathOf, sendError } from './transports/send-error.ts'
 import { answerUnparsable } from './transports/unparsable.ts'
-import events from '../plugins/events.ts'
-import fileRoutes from '../plugins/file-routes.ts'
-import files from '../plugins/files.ts'
-import health from '../plugins/health.ts'
-import hooks from '../plugins/hooks.ts'
-import lockList from '../plugins/lock-list.ts'
-import locks from '../plugins/locks.ts'
-import loopDelay from '../plugins/loop-delay.ts'
-import mcp from '../plugins/mcp.ts'
-import memory from '../plugins/memory.ts'
-import metrics from '../plugins/metrics.ts'
-import openapi from '../plugins/openapi.ts'
-import operations from '../plugins/engine.ts'
-import persistence from '../plugins/persistence.ts'
-import requestBudget from '../plugins/request-budget.ts'
-import resources from '../plugins/resources.ts'
-import rest from '../plugins/rest.ts'
-import settings, { type ReloadOptions } from '../plugins/settings.ts'
-import stdio from '../plugins/stdio.ts'
-import tracing from '../plugins/tracing.ts'
-import watcher from '../plugins/watcher.ts'
 import type { Config } from './config/config.ts'
 import type { ClientStreams } from './transports/mcp/client-roots.ts'
 import type { AnswerHook } from './transports/mcp/hook-tool.ts'
@@ -99,26 +99,26 @@ export async function createApp({
   // Routes are checked by what the build has compiled; their answers are plain JSON.
   app.setValidatorCompiler(queryCheckOf).setSerializerCompiler(() => JSON.stringify)
   const options = { config, version }
+  // The process: its settings, and what it says of itself.
   await app.register(settings, { ...options, reload })
   await app.register(degradations)
   await app.register(counts)
   await app.register(tracing, options)
   await app.register(loopDelay)
   await app.register(requestBudget, options)
-  // The engine.
+  // The engine: files, locks, differences, and the operations on them.
   await app.register(files, options)
   await app.register(eventHub, options)
   await app.register(locks, options)
   await app.register(differ, options)
   await app.register(commands)
   await app.register(watcher, options)
-  await app.register(operations, options)
-  // The part of the engine that survives a restart.
+  await app.register(engine, options)
+  // The tree: what survives a restart, and the process whose engine serves it.
   await app.register(persistence, { config, followsOthers: followsPersistence })
-  // The process whose engine serves the whole tree.
   await app.register(authority, { config, onDisplaced })
   await app.register(memory, options)
-  // Errors and access control.
+  // Access: who may call, and how failures are answered.
   await app.register(errors)
   await app.register(access, options)
   await app.register(body)
