@@ -1,4 +1,5 @@
-// Writes what is derived from the sources and committed: the OpenAPI document, the tables of errors and settings.
+// Writes what is derived from the sources and committed: the OpenAPI document, the tables of errors and settings, the page of
+// the service's objects.
 // With --check it only checks whether they are up to date.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { errorTable } from '../schemas/errors.ts'
@@ -8,6 +9,7 @@ import { operations } from '../src/operations/index.ts'
 import { createOpenApi } from './openapi/document.ts'
 import { version } from '../src/support/installation.ts'
 import { describeSettings } from './configuration-page.ts'
+import { describePlugins } from './plugins-page.ts'
 import { recordExamples } from './openapi/recorder.ts'
 import { wrap } from './wrap.ts'
 
@@ -17,7 +19,8 @@ const documents: Record<string, string> = {
   'openapi/openapi.json': `${JSON.stringify(openapi, null, 2)}\n`,
   'openapi/config.schema.json': `${JSON.stringify(createPublishedSchema(), null, 2)}\n`,
   'docs/errors.md': describeErrors(),
-  'docs/configuration.md': describeSettings()
+  'docs/configuration.md': describeSettings(),
+  'plugins/README.md': describePlugins()
 }
 
 for (const [name, text] of Object.entries(documents)) {

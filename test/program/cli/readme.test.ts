@@ -27,6 +27,7 @@ const [, firstSession = ''] = readme.split('\n## A first session with curl\n')
 const pages = [
   'README.md',
   'CONTRIBUTING.md',
+  'plugins/README.md',
   ...readdirSync(new URL('docs/', project), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`)
