@@ -1,11 +1,13 @@
 // Prepares the project, then runs all tests, or those whose path contains one of the parts given: npm test -- locks/lock-manager
 // With --full, campaigns of random cases, kills and contending agents have their full lengths: npm run test:full
+// With --changed, files whose imports reach what differs from main, or that name it.
 // With --without=part, files whose path contains the part are left out.
 // With --passing-on=windows, only files that test/platforms/windows.txt lists to pass there, with --others-on=windows all others.
 import { availableParallelism } from 'node:os'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { changedTests } from './changed-tests.mjs'
 import { fail, prepare, projectRoot } from './prepare.mjs'
 import { runTestFile } from './test-file.mjs'
 
@@ -16,13 +18,15 @@ prepare()
 const { values: options, positionals } = parseArgs({
   options: {
     full: { type: 'boolean' },
+    changed: { type: 'boolean' },
     without: { type: 'string', multiple: true, default: [] },
     'passing-on': { type: 'string' },
     'others-on': { type: 'string' }
   },
   allowPositionals: true
 })
-const all = onSystem(findTests())
+const all = onSystem(options.changed ? changedTests(findTests()) : findTests())
+if (all.length === 0 && options.changed) fail('no test file reaches what differs from main')
 const leftOut = options.without.length === 0 ? [] : choose(all, options.without.map(withoutEnds))
 const waiting = choose(all, positionals.map(withoutEnds)).filter((name) => !leftOut.includes(name))
 if (waiting.length === 0) fail('all test files are left out')

@@ -239,3 +239,42 @@ t.test('where nothing is to be done nothing is written; where something is and c
   t.match(stderr, /^async-crud-mcp: .* must be installed and compiled, and cannot be changed: .*\. Run npm run build/)
   t.equal(stderr.trimEnd().split('\n').length, 1, 'one line')
 })
+
+/** Says with what it was started and what it was made of, and ends with the one that started it. */
+const bundler = `import { writeFileSync } from 'node:fs'
+writeFileSync(process.argv[2] + '/main.cjs', \`
+const parent = process.ppid
+console.log(process.argv[2], require('node:fs').readFileSync(__dirname + '/src/later.js', 'utf8'))
+process.on('SIGTERM', () => { console.log('ended'); process.exit() })
+setInterval(() => process.ppid === parent || process.exit(), 50)
+\`)`
+
+t.test('npm run dev starts the program anew for each change, and a build that fails ends nothing', async (t) => {
+  const project = makeProject(t)
+  for (const folder of ['schemas', 'plugins', 'board']) project.write(`${folder}/none.ts`, '')
+  project.write('scripts/bundle.mjs', bundler)
+  project.write('scripts/warm.mjs', '')
+  project.write('src/later.ts', 'one')
+  // Installs, so that the npm of this test is not needed any more.
+  await run(project)
+  const child = spawn(process.execPath, [project.path('scripts/dev.mjs'), 'first'], {
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const lines: string[] = []
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))
+  let stderr = ''
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  await until(() => lines.includes('first one'))
+  project.write('src/later.ts', 'two')
+  await until(() => lines.includes('first two'))
+  project.write('src/later.ts', 'broken')
+  await until(() => stderr.includes('compiling failed'))
+  project.write('src/later.ts', 'three')
+  await until(() => lines.includes('first three'))
+  const ended = once(child, 'exit')
+  child.kill('SIGINT')
+  t.strictSame(await ended, [0, null])
+  await until(() => lines.length === 6)
+  t.strictSame(lines, ['first one', 'ended', 'first two', 'ended', 'first three', 'ended'])
+})
