@@ -1,11 +1,11 @@
 // async_rename (PRD 3.9): both names are locked, in canonical order.
 import { dirname, join } from 'node:path'
-import { OperationError } from '../errors.ts'
 import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
 import type { RenameInput, RenameOutput } from '../../schemas/rename.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import { readLink } from '../engine/files/links.ts'
+import { onlyOtherLetters } from '../engine/files/name-on-disk.ts'
 import type { OpenEntry } from '../engine/files/walk.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { isSameFile } from '../support/same-file.ts'
@@ -104,11 +104,6 @@ function isRespelling(from: OpenEntry, to: OpenEntry): boolean {
 /** The name as it is to be: nothing has it yet. */
 function respelt(to: OpenEntry): OpenEntry {
   return { ...to, name: to.speltName, path: join(dirname(to.path), to.speltName), stat: undefined }
-}
-
-function onlyOtherLetters(path: string, newPath: string): OperationError {
-  const message = `${path} and ${newPath} are one name to this file system: only the letters differ. Nothing was changed. Make this change alone, by async_rename.`
-  return new OperationError('INVALID_REQUEST', message, { path: newPath })
 }
 
 /** A relative link leads elsewhere from another folder. */

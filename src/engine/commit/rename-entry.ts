@@ -13,7 +13,7 @@ import type { Durability } from './durability.ts'
 import { canReachBoth, descriptorPaths } from '../files/directory.ts'
 import { readLink, refuseLinkToItself } from '../files/links.ts'
 import { lockKey } from '../files/lock-key.ts'
-import { ignoresLetters, isSpeltSo } from '../files/name-on-disk.ts'
+import { ignoresLetters, isSpeltSo, onlyOtherLetters } from '../files/name-on-disk.ts'
 import { temporaryName } from '../files/temporary-names.ts'
 import { fileNotFound, type FileVersion } from '../files/read-file.ts'
 import { renameThrough } from './rename-through.ts'
@@ -74,7 +74,7 @@ export async function renameEntry(
   const stage = stages?.of(from.place.path)
   if (stage !== undefined) {
     // A note of both names could not be told from that of a rename to another name, whose old one is removed.
-    if (isOneName(from.place, place)) throw onlyLetters(from.path, to.path)
+    if (isOneName(from.place, place)) throw onlyOtherLetters(from.path, to.path)
     const staged = temporaryName()
     const steps = one === undefined ? [] : renameSteps(from, to, { moved: nodeMark(one), before, staged })
     await note?.noteSteps(steps, check)
@@ -101,11 +101,6 @@ export async function renameEntry(
 function isOneName(from: OpenEntry, to: OpenEntry): boolean {
   const mayBe = ignoresLetters(to.root) && lockKey(from.path) === lockKey(to.path)
   return mayBe && to.directory.stat(to.name) !== undefined && !isSpeltSo(to.root, to.path)
-}
-
-function onlyLetters(path: string, newPath: string): OperationError {
-  const message = `${path} and ${newPath} are one name to this file system: only the letters differ. Nothing was changed. Rename it to a third name first, then to ${newPath}.`
-  return new OperationError('INVALID_REQUEST', message, { path: newPath })
 }
 
 interface NotedRename {

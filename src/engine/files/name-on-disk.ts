@@ -2,6 +2,7 @@
 import { lstatSync, readdirSync, realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { orUndefined } from '../../support/attempt.ts'
+import { OperationError } from '../../errors.ts'
 import { lockKey } from './lock-key.ts'
 import { segmentsBelow, type Root } from './roots.ts'
 
@@ -35,6 +36,12 @@ export function ignoresLetters(root: Root): boolean {
   const found = orUndefined(() => probe(root.real))
   if (found !== undefined) probed.set(root, found)
   return found === true
+}
+
+/** For a rename between two spellings of one name that has to be made together with other steps, or through a stage. */
+export function onlyOtherLetters(path: string, newPath: string): OperationError {
+  const message = `${path} and ${newPath} are one name to this file system: only the letters differ. Nothing was changed. Rename it to a third name by async_rename first, then that to ${newPath}.`
+  return new OperationError('INVALID_REQUEST', message, { path: newPath })
 }
 
 const probed = new WeakMap<Root, boolean>()

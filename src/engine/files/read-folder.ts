@@ -28,22 +28,41 @@ export async function readFolder(directory: Directory): Promise<FolderEntry[]> {
 
 export async function readWhole(directory: Directory): Promise<Dirent[]> {
   const options = { withFileTypes: true } as const
-  return directory.within((at) => (descriptorPaths ? readdir(at('.'), options) : readdirSync(at('.'), options)))
+  return inFolder(
+    directory,
+    (path) => readdir(path, options),
+    (path) => readdirSync(path, options)
+  )
 }
 
 async function readInPieces(directory: Directory): Promise<Dirent[]> {
   const options = { bufferSize: entriesPerRead }
-  const folder = directory.within((at) => (descriptorPaths ? opendir(at('.'), options) : opendirSync(at('.'), options)))
+  const folder = await inFolder(
+    directory,
+    (path) => opendir(path, options),
+    (path) => opendirSync(path, options)
+  )
   const entries: Dirent[] = []
-  for await (const entry of await folder) entries.push(entry)
+  for await (const entry of folder) entries.push(entry)
   return entries
+}
+
+/** Off this thread, if the folder has a path there: without descriptor paths it has one only while this thread is in it. */
+async function inFolder<Found>(
+  directory: Directory,
+  elsewhere: (path: string) => Promise<Found>,
+  here: (path: string) => Found
+): Promise<Found> {
+  return directory.within((at) => (descriptorPaths ? elsewhere(at('.')) : here(at('.'))))
 }
 
 /** The names as bytes: much slower, yet nothing is lost. */
 async function readRawNames(directory: Directory): Promise<FolderEntry[]> {
   const options = { withFileTypes: true, encoding: 'buffer' } as const
-  const entries = await directory.within((at) =>
-    descriptorPaths ? readdir(at('.'), options) : readdirSync(at('.'), options)
+  const entries = await inFolder(
+    directory,
+    (path) => readdir(path, options),
+    (path) => readdirSync(path, options)
   )
   return entries.map((entry) => ({ name: toName(entry.name), type: typeOf(entry) }))
 }

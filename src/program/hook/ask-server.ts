@@ -2,6 +2,7 @@
 import { callAuthority } from './call-authority.ts'
 import type { Server } from './find-server.ts'
 import { postJson, readJson } from './post-json.ts'
+import { reachServer, TokenMissing } from './reach-server.ts'
 
 export interface Question {
   readonly harness: string
@@ -17,18 +18,12 @@ export interface Question {
 }
 
 /** @returns what the hook prints: JSON, "{}" for nothing @throws Error that says why there is no answer */
-export async function askServer({ url, root }: Server, question: Question): Promise<string> {
-  if (url === undefined) return askAuthority(root ?? '', question)
-  try {
-    return await post(url, question)
-  } catch (error) {
-    // The socket of the tree asks its own user for no token.
-    if (!(error instanceof TokenMissing) || root === undefined || question.token !== '') throw error
-    return askAuthority(root, question)
-  }
+export function askServer(server: Server, question: Question): Promise<string> {
+  return reachServer(server, question.token, {
+    overHttp: (url) => post(url, question),
+    throughSocket: (root) => askAuthority(root, question)
+  })
 }
-
-class TokenMissing extends Error {}
 
 async function post(
   base: URL,

@@ -70,7 +70,7 @@ for (const [name, fileSystem] of Object.entries(ignoringLetters))
     const respelt = { operation: 'rename', path: 'Dir/FILE.txt', new_path: 'Dir/filE.TXT' }
     t.match(await post(url, 'async_transaction', { changes: [respelt] }), {
       error_code: 'INVALID_REQUEST',
-      message: /only the letters differ.*alone/
+      message: /only the letters differ.*third name/
     })
     t.match(await post(url, 'async_undo', { by_agent: 'ann', partial: true, ...ann }), { status: /ok|contention/ })
     t.equal(tree.read('Dir/file.txt'), 'from outside\nlast\n')

@@ -338,8 +338,9 @@ t.test('a server with a token is asked with it', async (t) => {
   const here = ['--url', url]
   t.match((await runGuard(input, [...here, '--token', 'secret'])).reason, /leased by agent "ann"/)
   t.match((await runGuard(input, here, { ASYNC_CRUD_MCP_DAEMON__TOKEN: 'secret' })).reason, /leased by agent "ann"/)
+  t.match((await runGuard(input)).reason, /leased by agent "ann"/, 'without one, through the socket of the tree')
   t.match((await runGuard(input, here)).message, /the server answered: Bearer token missing or wrong/)
-  t.match((await runGuard(input, [...here, '--token', 'other', '--closed'])).reason, /Bearer token missing or wrong/)
+  t.match((await runGuard(input, ['--token', 'other', '--closed'])).reason, /Bearer token missing or wrong/)
 })
 
 t.test('asking does not take away what the server has to tell the agent', async (t) => {

@@ -2,6 +2,7 @@
 import { CallRefused, callAuthority } from '../call-authority.ts'
 import type { Server } from '../find-server.ts'
 import { postJson, readJson } from '../post-json.ts'
+import { reachServer, TokenMissing } from '../reach-server.ts'
 
 export interface Lease {
   readonly agent_id: string | null
@@ -56,12 +57,21 @@ export async function findStanding({ agentId, ...inquiry }: Inquiry): Promise<St
 
 type Answer = Readonly<Record<string, unknown>>
 
-async function ask({ server, token, signal }: Omit<Inquiry, 'agentId'>, input: object): Promise<Answer> {
-  if (server.url === undefined) return askAuthority(server.root ?? '', input, signal)
-  const response = await postJson(new URL('lock_status', server.url), { body: JSON.stringify(input), token, signal })
-  const answer = await readJson(response)
-  if (answer === undefined) throw new Error(`what answered (${response.statusCode}) is not an async-crud-mcp server`)
-  return answer.fields
+function ask({ server, token, signal }: Omit<Inquiry, 'agentId'>, input: object): Promise<Answer> {
+  return reachServer(server, token, {
+    overHttp: (url) => post(url, input, token, signal),
+    throughSocket: (root) => askAuthority(root, input, signal)
+  })
+}
+
+async function post(base: URL, input: object, token: string, signal: AbortSignal): Promise<Answer> {
+  const response = await postJson(new URL('lock_status', base), { body: JSON.stringify(input), token, signal })
+  const { fields } = (await readJson(response)) ?? {}
+  if (fields === undefined) throw new Error(`what answered (${response.statusCode}) is not an async-crud-mcp server`)
+  const { message } = fields
+  if (response.statusCode === 401 && typeof message === 'string')
+    throw new TokenMissing(`the server answered: ${message}`)
+  return fields
 }
 
 async function askAuthority(root: string, input: object, signal: AbortSignal): Promise<Answer> {
