@@ -1,4 +1,5 @@
 // The settings that the server runs with: flags override environment, file and defaults. Checked once and frozen.
+import { statSync } from 'node:fs'
 import { checkValues } from './check.ts'
 import { findStrayVariables, readEnvironment, type Environment } from './environment.ts'
 import { fields } from './fields.ts'
@@ -6,7 +7,6 @@ import { findConfigFile, readConfigFile, type ConfigFile } from './file.ts'
 import { ConfigError, normalise, type Fault, type Given, type Layer } from './layer.ts'
 import { checkMeaning } from './meaning.ts'
 import { checkOutsideRoots } from './outside-roots.ts'
-import { findWarnings } from './warnings.ts'
 import type { Config } from '../../schemas/config.ts'
 
 export type { Config } from '../../schemas/config.ts'
@@ -82,6 +82,18 @@ export function loadConfig(partial: PartialConfig, environment: Environment = {}
 function findFaults({ values, faults }: Layer): Fault[] {
   const lineOf = ({ origin }: Fault) => (origin.source === 'file' ? origin.line : 0)
   return [...faults, ...checkValues(values)].sort((a, b) => lineOf(a) - lineOf(b))
+}
+
+function findWarnings(values: ReadonlyMap<string, Given>, file: ConfigFile | undefined): string[] {
+  if (file !== undefined && values.get('daemon.token')?.origin.source === 'file' && isReadableByOthers(file.path))
+    return [`${file.path} holds a token and can be read by other users: chmod 600 ${file.path}`]
+  return []
+}
+
+function isReadableByOthers(path: string): boolean {
+  if (process.platform === 'win32') return false
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
+  return (mode & 0o044) !== 0
 }
 
 function toLayer(flags: readonly FlagValue[]): Layer {

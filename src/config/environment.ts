@@ -1,6 +1,5 @@
 // The settings in the environment: ASYNC_CRUD_MCP_<SECTION>__<FIELD>. Numbers and lists are written as JSON.
 import { nearest } from '../support/suggest.ts'
-import { parseBoolean } from './boolean.ts'
 import { fields, nearestField, sections, variablePrefix, type Field } from './fields.ts'
 import { faultAt, normalise, type Fault, type Given, type Layer } from './layer.ts'
 
@@ -9,6 +8,18 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** Variables that are not settings, without the prefix; and those of the tests. */
 const others = ['CONFIG', 'AGENT_ID', 'GUARD_CLOSED']
 const ofTests = `${variablePrefix}TEST_`
+
+/** In any case. */
+const booleans: Readonly<Record<string, boolean>> = {
+  true: true,
+  '1': true,
+  yes: true,
+  on: true,
+  false: false,
+  '0': false,
+  no: false,
+  off: false
+}
 
 export function readEnvironment(environment: Environment): Layer {
   const values = new Map<string, Given>()
@@ -48,7 +59,7 @@ function isSetting(variable: string): boolean {
 function parseText({ schema }: Field, text: string): unknown {
   const types = [schema.type].flat()
   if (types.includes('string')) return types.includes('null') && text === 'null' ? null : text
-  if (types.includes('boolean')) return parseBoolean(text) ?? text
+  if (types.includes('boolean')) return booleans[text.trim().toLowerCase()] ?? text
   try {
     return JSON.parse(text)
   } catch {

@@ -1,4 +1,6 @@
 // `config`: writes, shows, edits and checks the settings.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -12,7 +14,6 @@ import { createPublishedSchema } from '../../config/published-schema.ts'
 import { writeConfigFile } from '../../config/write-file.ts'
 import { installed } from '../../support/installation.ts'
 import { collect, createCommand, orFail } from './command.ts'
-import { openEditor } from './config-edit.ts'
 import { toShown, toTable } from './config-show.ts'
 import { addConfigFlag, addServeFlags, toSources, type ServeFlags } from './serve-flags.ts'
 
@@ -162,4 +163,18 @@ function requireFile(flag: string | undefined): ConfigFile {
 
 function print(value: object): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+}
+
+/** @throws Error if the editor cannot be started or reports a failure */
+async function openEditor(file: string): Promise<void> {
+  const { env, platform } = process
+  const editor = env['VISUAL'] || env['EDITOR'] || (platform === 'win32' ? 'notepad' : 'vi')
+  // Through a shell, since the variable may contain arguments: "code --wait".
+  const child =
+    platform === 'win32'
+      ? spawn(`${editor} "${file}"`, { shell: true, stdio: 'inherit' })
+      : spawn('sh', ['-c', `${editor} "$@"`, editor, file], { stdio: 'inherit' })
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
+  if (code !== 0)
+    throw new Error(`the editor (${editor}) ended with ${code ?? signal}; set VISUAL or EDITOR to another one`)
 }

@@ -1,8 +1,8 @@
 // Git's facts of the repository of a folder (DUAL 2.2): read anew each time, since they change.
-import { readStatus } from './git-status.ts'
 import { toShownRemote } from './remote.ts'
 import { runGit } from './run-git.ts'
-import { openWorkTree } from './work-tree.ts'
+import { withStandIn } from './stand-in.ts'
+import { openWorkTree, type WorkTree } from './work-tree.ts'
 
 export interface GitInfo {
   /** Without credentials; null if there is none. */
@@ -17,6 +17,7 @@ export interface GitInfo {
 }
 
 const timeoutMs = 5000
+const status = ['status', '--porcelain', '--no-renames', '--untracked-files=normal', '--ignore-submodules=dirty']
 const running = new Map<string, Promise<GitInfo | null>>()
 
 /** Null if the folder is in no repository of its own, or Git is not there. Concurrent calls share one look. */
@@ -50,4 +51,13 @@ function findRemote(settings: readonly (readonly [string, string])[]): string | 
   const remotes = settings.filter(([key]) => key.startsWith('remote.'))
   const [, address] = remotes.find(([key]) => key === 'remote.origin.url') ?? remotes[0] ?? []
   return address === undefined ? undefined : toShownRemote(address)
+}
+
+/** Undefined if it could not be found. Changes within a submodule do not count, its commit does. */
+function readStatus(tree: WorkTree, signal: AbortSignal): Promise<'clean' | 'dirty' | undefined> {
+  return withStandIn(tree, tree.workTree, async ({ options, variables }) => {
+    const { output, isCut } = await runGit([...options, ...status], signal, variables)
+    if (isCut) return 'dirty'
+    return output === undefined ? undefined : output === '' ? 'clean' : 'dirty'
+  })
 }

@@ -11,9 +11,10 @@ import { byteEncoding, toBytes, toText, withReadableHunk, withReadableTexts } fr
 import { readExpected, tagOf } from './conditions.ts'
 import type { Reply } from '../reply.ts'
 import type { FileRequest } from './exchange.ts'
-import { readPatch } from './patch-body.ts'
 import { readPreferences } from './preferences.ts'
 import { diffType, inPart, notTaken, patchTypes, unnamed } from './refusals.ts'
+
+const saidElsewhere = ['path', 'expected_hash']
 
 export async function put(request: FileRequest, reply: Reply): Promise<Reply> {
   const path = request.path
@@ -109,4 +110,19 @@ function sendContention(result: OperationResult, wantsDiff: boolean, areBytes: b
   const { format, content = '' } = diff ?? {}
   if (wantsDiff && format === 'unified') return reply.type(diffType).send(areBytes ? toBytes(content) : content)
   return reply.type(jsonType).send(JSON.stringify(areBytes ? withReadableTexts(result) : result))
+}
+
+/** The JSON body of PATCH: the input of async_update, without what the address and If-Match say. @throws OperationError INVALID_REQUEST */
+function readPatch(body: unknown): object {
+  if (
+    typeof body !== 'object' ||
+    body === null ||
+    Array.isArray(body) ||
+    saidElsewhere.some((name) => Object.hasOwn(body, name))
+  )
+    throw new OperationError(
+      'INVALID_REQUEST',
+      'The body of a JSON patch is one object: {"patches": [...]}, the input of async_update without path (the address has it) and expected_hash (If-Match has it).'
+    )
+  return body
 }
