@@ -63,50 +63,52 @@ export async function readBlobs(
     .map((one) => ({ one, name: toBytes(nameIn(tree, one.path)) }))
     .filter(({ name }) => !name.includes(10))
   await withStandIn(tree, tree.workTree, async (standIn) => {
-    const names = named.map(({ name }) => name)
-    const blobs = named.map(({ one }) => one.blob)
-    // The stand-in knows of no programs: of a file that one would make, the bytes are read for nothing.
-    const [filtered, contents] = await Promise.all([
-      filteredNames(standIn, names, signal),
-      readContents(standIn, names, blobs, signal)
-    ])
-    if (filtered === undefined || contents === undefined) return
-    for (const [index, { one, name }] of named.entries())
-      if (!filtered.has(name.toString('latin1'))) found.set(one, contents[index])
+    const plain = plainFiles(standIn, named, signal)
+    // Both programs start at once. What the first one finds is what the second one is asked for: the user's own configuration may name
+    // programs for the rest.
+    const contents = await readContents(standIn, plain, signal)
+    if (contents !== undefined) for (const [index, { one }] of (await plain).entries()) found.set(one, contents[index])
   })
   return found
 }
 
-async function filteredNames(
+interface NamedBlob {
+  readonly one: WantedBlob
+  readonly name: Buffer
+}
+
+/** Those to which no filter applies; none if Git cannot tell. */
+async function plainFiles(
   { options, variables }: StandIn,
-  names: readonly Buffer[],
+  named: readonly NamedBlob[],
   signal: AbortSignal
-): Promise<ReadonlySet<string> | undefined> {
-  const asked = Buffer.concat(names.flatMap((name) => [name, nul]))
+): Promise<readonly NamedBlob[]> {
+  const asked = Buffer.concat(named.flatMap(({ name }) => [name, nul]))
   const checked = await pipeGit([...options, 'check-attr', '-z', '--stdin', ...attributes], signal, variables, asked)
-  if (checked === undefined) return undefined
+  if (checked === undefined) return []
   const filtered = new Set<string>()
   const answers = splitAt(checked, nul)
   for (let at = 0; at + 2 < answers.length; at += 3)
     if (!['unspecified', 'unset'].includes(answers[at + 2]!.toString())) filtered.add(answers[at]!.toString('latin1'))
-  return filtered
+  return named.filter(({ name }) => !filtered.has(name.toString('latin1')))
 }
 
 /** Git prints the length before the conversion, so each file begins with a random mark that no content can contain on purpose. */
 async function readContents(
   { options, variables }: StandIn,
-  names: readonly Buffer[],
-  blobs: readonly string[],
+  files: Promise<readonly NamedBlob[]>,
   signal: AbortSignal
 ): Promise<readonly Buffer[] | undefined> {
   const mark = randomBytes(16).toString('hex')
-  const lines = names.flatMap((name, index) => [Buffer.from(`${blobs[index]} `), name, Buffer.of(10)])
+  const lines = files.then((all) =>
+    Buffer.concat(all.flatMap(({ one, name }) => [Buffer.from(`${one.blob} `), name, Buffer.of(10)]))
+  )
   const args = [...options, 'cat-file', `--batch=${mark} %(objecttype)`, '--filters']
-  const output = await pipeGit(args, signal, variables, Buffer.concat(lines), maxBytes)
+  const output = await pipeGit(args, signal, variables, lines, maxBytes)
   if (output === undefined) return undefined
   const parts = splitAt(output, Buffer.from(`${mark} blob\n`)).slice(1)
   // A blob that is missing has no mark.
-  return parts.length === names.length ? parts.map((part) => part.subarray(0, -1)) : undefined
+  return parts.length === (await files).length ? parts.map((part) => part.subarray(0, -1)) : undefined
 }
 
 const nul = Buffer.of(0)

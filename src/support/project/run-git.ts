@@ -110,12 +110,12 @@ export function streamGit(
   })
 }
 
-/** The same with something to read. @returns undefined if Git failed, or wrote more than `maxBytes` */
+/** The same with something to read, which may come later; it must not fail. @returns undefined if Git failed, or wrote more than `maxBytes` */
 export function pipeGit(
   args: readonly string[],
   signal: AbortSignal,
   variables: Readonly<Record<string, string>>,
-  input: Buffer,
+  input: Buffer | Promise<Buffer>,
   maxBytes = maxPipedBytes
 ): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
@@ -127,6 +127,6 @@ export function pipeGit(
     )
     // Git may end before it has read everything.
     git.stdin?.on('error', () => {})
-    git.stdin?.end(input)
+    void Promise.resolve(input).then((bytes) => git.stdin?.end(bytes))
   })
 }
