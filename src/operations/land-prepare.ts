@@ -5,7 +5,7 @@ import type { OperationContext } from '../engine/call/context.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { finishLanding, inTurn } from './land/finish.ts'
-import { planAll, prepareLanding } from './land/prepare.ts'
+import { openSettled, planAll, prepareLanding } from './land/prepare.ts'
 import { openForLanding } from './land/refuse-repository.ts'
 import { forgottenMessage, refusalOf } from './land.ts'
 
@@ -40,8 +40,9 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
   const given = new Map(heads.map(({ name, content }) => [name, Buffer.from(content, 'base64')]))
   const { share, test } = context.config.land
   const common = { share: [...share], test: [...test], timestamp: timestamp() }
+  const tree = await openSettled(context)
   if (agent === undefined) {
-    const { tree, plan, forgotten, unknown, leftOut } = await planAll(context, input, given)
+    const { plan, forgotten, unknown, leftOut } = await planAll(context, tree, input, given)
     return {
       status: plan.length === 0 ? 'nothing' : 'ok',
       work_tree: tree.workTree,
@@ -59,14 +60,14 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
       ...common
     }
   }
-  const prepared = await prepareLanding(context, { ...input, agent }, given)
+  const prepared = await prepareLanding(context, tree, { ...input, agent }, given)
   const refusal = refusalOf({ agent }, prepared)
   return {
     status: 'ok',
     ...forgottenMessage(prepared.forgotten),
     ...refusal,
-    work_tree: prepared.tree.workTree,
-    parent: prepared.tree.commit,
+    work_tree: tree.workTree,
+    parent: tree.commit,
     commit_message: prepared.message,
     files: prepared.files.map(({ name, mode, bytes }) => ({
       name,

@@ -4,12 +4,12 @@ import { contract } from '../../schemas/contract.ts'
 import type { LandForgotten, LandInput, LandOutput } from '../../schemas/land.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { OperationError } from '../errors.ts'
-import { readChanges, readIdentity, writeCommit, writeTree, type Changes } from '../support/project/commit-files.ts'
+import { readIdentity, withOwnIndex, writeCommit, type WriteTree } from '../support/project/commit-files.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { finishLanding, inTurn } from './land/finish.ts'
 import { landingDiffs } from './land/landing-diffs.ts'
-import { prepareLanding, type Prepared } from './land/prepare.ts'
+import { openSettled, prepareLanding, type Prepared } from './land/prepare.ts'
 import { runLanding } from './land/run-landing.ts'
 
 export const land = defineOperation({
@@ -32,40 +32,41 @@ function answer(input: LandInput, context: OperationContext): Promise<LandOutput
 }
 
 async function landNow(input: LandInput, context: OperationContext): Promise<LandOutput> {
+  if (input.dry_run) return showLanding(input, context)
   for (let round = 1; round <= maxRounds; round += 1) {
-    const prepared = await prepareLanding(context, input)
-    const refusal = refusalOf(input, prepared)
-    if (input.dry_run) {
-      const diffs = await landingDiffs(context, prepared)
-      return toOutput(input, prepared, { ...(refusal ?? { status: 'ok' }), diffs })
-    }
-    if (refusal !== undefined) return toOutput(input, prepared, refusal)
-    const { commit, changes } = await makeCommit(context, prepared)
-    const step = { parent: prepared.tree.commit, commit, changes }
-    const made = await finishLanding(context, prepared.tree, step, `land: ${input.agent}`)
-    if (made !== undefined) return toOutput(input, prepared, { status: 'ok', commit, branch: made.branch })
+    const tree = await openSettled(context)
+    const output = await withOwnIndex(tree, context.signal, async (writeTree) => {
+      const prepared = await prepareLanding(context, tree, input)
+      const refusal = refusalOf(input, prepared)
+      if (refusal !== undefined) return toOutput(input, prepared, refusal)
+      const commit = await makeCommit(context, prepared, writeTree)
+      const made = await finishLanding(context, tree, { parent: tree.commit, commit }, `land: ${input.agent}`)
+      return made && toOutput(input, prepared, { status: 'ok', commit, branch: made.branch })
+    })
+    if (output !== undefined) return output
   }
   const message = `HEAD has moved ${maxRounds} times while the commit was made. Nothing was landed: try again.`
   throw new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
 }
 
+async function showLanding(input: LandInput, context: OperationContext): Promise<LandOutput> {
+  const prepared = await prepareLanding(context, await openSettled(context), input)
+  const refusal = refusalOf(input, prepared) ?? { status: 'ok' }
+  return toOutput(input, prepared, { ...refusal, diffs: await landingDiffs(context, prepared) })
+}
+
+/** @returns its id */
 async function makeCommit(
   { signal }: OperationContext,
-  { tree, files, message }: Prepared
-): Promise<{ readonly commit: string; readonly changes: Changes }> {
-  const [identity, content] = await Promise.all([
-    readIdentity(tree, signal),
-    writeTree(tree, tree.commit, files, signal)
-  ])
+  { tree, files, message }: Prepared,
+  writeTree: WriteTree
+): Promise<string> {
+  const [identity, content] = await Promise.all([readIdentity(tree, signal), writeTree(files)])
   if (identity === undefined) {
     const words = 'Nothing was landed: Git knows no name for the commit. git config user.name NAME, and user.email.'
     throw new OperationError('INVALID_REQUEST', words)
   }
-  const [commit, changes] = await Promise.all([
-    writeCommit(tree, { parent: tree.commit, content, message, identity }, signal),
-    readChanges(tree, { from: tree.commit, to: content }, signal)
-  ])
-  return { commit, changes }
+  return writeCommit(tree, { parent: tree.commit, content, message, identity }, signal)
 }
 
 type Outcome = Pick<LandOutput, 'status'> & Partial<LandOutput>

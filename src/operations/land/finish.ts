@@ -8,13 +8,13 @@ import type { OperationContext } from '../../engine/call/context.ts'
 import { OperationError } from '../../errors.ts'
 import { runGit } from '../../support/project/run-git.ts'
 import {
+  advanceIndex,
   moveHead,
   readBranch,
   readChanges,
   readHead,
   readIndex,
   setIndex,
-  type Changes,
   type IndexEntry
 } from '../../support/project/commit-files.ts'
 import { openWorkTree, type WorkTree } from '../../support/project/work-tree.ts'
@@ -26,8 +26,6 @@ export interface Made {
   /** The one before. */
   readonly parent: string
   readonly commit: string
-  /** What it has otherwise than its parent, if that is known. */
-  readonly changes?: Changes
 }
 
 /** In the server's own folder below the first root. */
@@ -60,10 +58,9 @@ export async function inTurn<Result>(root: string, act: () => Promise<Result>): 
 export async function finishLanding(
   context: Pick<OperationContext, 'files' | 'signal'>,
   tree: WorkTree,
-  { parent, commit, changes: given }: Made,
+  { parent, commit }: Made,
   reason: string
 ): Promise<{ readonly branch: string | null } | undefined> {
-  const changes = given ?? (await readChanges(tree, { from: parent, to: commit }, context.signal))
   await awaitIndex(tree, context.signal)
   const [root] = context.files.roots
   const own = root && servedDirectory(root)
@@ -71,7 +68,9 @@ export async function finishLanding(
   own?.write(landingNote, JSON.stringify({ parent, commit, reason }), { isDurable: true })
   const isMoved = await move(tree, { from: parent, to: commit, reason }, signal)
   // If the index does not follow, the note stays, so that the next landing or process ends it.
-  const [branch] = isMoved ? await Promise.all([readBranch(tree, signal), followIndex(tree, changes, signal)]) : []
+  const [branch] = isMoved
+    ? await Promise.all([readBranch(tree, signal), followIndex(tree, { parent, commit }, signal)])
+    : []
   own?.remove(landingNote)
   return branch === undefined ? undefined : { branch }
 }
@@ -125,14 +124,17 @@ export async function settleLanding(
   const now = await readHead(tree, signal)
   const isMoved = now === parent && (await move(tree, { from: parent, to: commit, reason }, signal))
   const isIn = isMoved || (now !== undefined && (await isAncestor(tree, commit, now, signal)))
-  if (isIn) await followIndex(tree, await readChanges(tree, { from: parent, to: commit }, signal), signal)
+  if (isIn) await followIndex(tree, { parent, commit }, signal)
   own.remove(landingNote)
   context.log.info({ commit, isIn }, 'a landing that a killed process had begun was ended')
   return true
 }
 
 /** Names that still are as they were before the commit become as the commit has them. */
-async function followIndex(tree: WorkTree, changes: Changes, signal: AbortSignal): Promise<void> {
+async function followIndex(tree: WorkTree, { parent, commit }: Made, signal: AbortSignal): Promise<void> {
+  const way = { from: parent, to: commit }
+  if (await advanceIndex(tree, way, signal)) return
+  const changes = await readChanges(tree, way, signal)
   for (const start = performance.now(); ; await delay(retryMs, undefined, { signal })) {
     const index = await readIndex(tree, [...changes.keys()], signal)
     const entries = new Map<string, IndexEntry | undefined>()

@@ -6,7 +6,6 @@ import { compileBelowRoots } from '../../engine/files/glob/below-roots.ts'
 import { lockKey } from '../../engine/files/lock-key.ts'
 import { lookAgain } from '../../engine/watcher/look-again.ts'
 import { OperationError } from '../../errors.ts'
-import { readIndex } from '../../support/project/commit-files.ts'
 import type { CommitFile } from '../../support/project/stage-files.ts'
 import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
 import { orAborted } from '../../support/shared-rounds.ts'
@@ -43,16 +42,19 @@ export interface Prepared {
   readonly message: string
 }
 
+type OpenTree = Prepared['tree']
+
 /**
  * @param given what HEAD has at names that a filter applies to
  * @throws OperationError INVALID_REQUEST that says what is in the way
  */
 export async function prepareLanding(
   context: OperationContext,
+  tree: OpenTree,
   input: Selected,
   given: Given = new Map()
 ): Promise<Prepared> {
-  const { tree, logs, filtered, heads } = await readFitting(context, input.paths, {
+  const { logs, filtered, staged } = await readFitting(context, tree, input.paths, {
     given,
     // Each change as it was made, whatever others have made of it since.
     countsRestored: input.include_overwritten
@@ -70,7 +72,7 @@ export async function prepareLanding(
     .map((file) => toCommitFile(file, nameOf(file.path)))
     .sort((one, other) => (one.name < other.name ? -1 : 1))
   if (landing.dependences.length === 0)
-    await refuseStaged(tree, { files: landing.files, heads, nameOf }, context.signal)
+    refuseStaged(landing.files.flatMap(({ path }) => (staged.has(path) ? nameOf(path) : [])))
   return {
     tree,
     landing,
@@ -94,8 +96,13 @@ export async function prepareLanding(
 type Share = LandPrepareOutput['plan'][number]
 
 /** What each agent alone would land, in an order in which all could. */
-export async function planAll(context: OperationContext, { paths }: Pick<Selected, 'paths'>, given: Given) {
-  const { tree, logs, filtered } = await readFitting(context, paths, { given, countsRestored: false })
+export async function planAll(
+  context: OperationContext,
+  tree: OpenTree,
+  { paths }: Pick<Selected, 'paths'>,
+  given: Given
+) {
+  const { logs, filtered } = await readFitting(context, tree, paths, { given, countsRestored: false })
   const nameOf = (path: string) => nameIn(tree, path)
   const shares = new Map<string, Share>()
   for (const agent of agentsOf(logs)) {
@@ -109,7 +116,6 @@ export async function planAll(context: OperationContext, { paths }: Pick<Selecte
     })
   }
   return {
-    tree,
     plan: inOrder(shares),
     forgotten: forgottenIn(logs, nameOf),
     unknown: unknownIn(logs, nameOf),
@@ -155,22 +161,25 @@ function inOrder(shares: ReadonlyMap<string, Share>): Share[] {
 
 async function readFitting(
   context: OperationContext,
+  tree: OpenTree,
   paths: readonly string[] | undefined,
   options: LogOptions
-): Promise<TreeLog & { readonly tree: WorkTree & { readonly commit: string } }> {
-  const [root] = context.files.roots
-  if (root === undefined) throw new OperationError('INVALID_REQUEST', 'This server serves no folder.')
-  const tree = await openSettled(context, root.real)
+): Promise<TreeLog> {
   await orAborted(context.commands.settled(), context.signal)
   await lookAgain(context, context.config.watcher.bulk_files, context.signal)
   const { logs, ...more } = await readLogs(context, tree, options)
-  return { tree, logs: logs.filter(toFilter(context, paths)), ...more }
+  return { logs: logs.filter(toFilter(context, paths)), ...more }
 }
 
-/** Once a landing that was cut off has been ended. */
-async function openSettled(context: OperationContext, folder: string) {
-  const tree = await openForLanding(folder, context.signal)
-  return (await settleLanding(context, tree)) ? openForLanding(folder, context.signal) : tree
+/**
+ * Once a landing that was cut off has been ended.
+ * @throws OperationError INVALID_REQUEST that says what is in the way
+ */
+export async function openSettled(context: OperationContext): Promise<OpenTree> {
+  const [root] = context.files.roots
+  if (root === undefined) throw new OperationError('INVALID_REQUEST', 'This server serves no folder.')
+  const tree = await openForLanding(root.real, context.signal)
+  return (await settleLanding(context, tree)) ? openForLanding(root.real, context.signal) : tree
 }
 
 function toFilter({ files }: OperationContext, paths: readonly string[] | undefined): (log: FileLog) => boolean {
@@ -215,20 +224,7 @@ function notesOf({ locks, activity }: OperationContext, { files, agents, makers 
 const maxNamed = 5
 
 /** What the user has staged of a path is not in the tree as it is, and a landing would lose it. */
-async function refuseStaged(
-  tree: WorkTree,
-  { files, heads, nameOf }: Pick<TreeLog, 'heads'> & Pick<Landing, 'files'> & { nameOf: (path: string) => string },
-  signal: AbortSignal
-): Promise<void> {
-  const index = await readIndex(
-    tree,
-    files.map(({ path }) => nameOf(path)),
-    signal
-  )
-  const staged = files.flatMap(({ path }) => {
-    const [now, before] = [index.get(nameOf(path)), heads.get(path)]
-    return now?.blob === before?.blob && now?.mode === before?.mode ? [] : [nameOf(path)]
-  })
+function refuseStaged(staged: readonly string[]): void {
   if (staged.length === 0) return
   throw new OperationError(
     'INVALID_REQUEST',

@@ -5,7 +5,7 @@ import { contentHash } from '../../engine/files/read-file.ts'
 import { readLink } from '../../engine/files/links.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { headBlobs, readBlobs, type HeadFile as HeadBlob } from '../../support/project/head-blobs.ts'
-import { listUnsavedOf } from '../../support/project/unsaved.ts'
+import { listUnsavedOf, type UnsavedFile } from '../../support/project/unsaved.ts'
 import { readPastHeads } from '../../support/project/past-heads.ts'
 import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
 import { readEntry } from '../change/entry-version.ts'
@@ -23,8 +23,8 @@ export interface TreeLog {
   readonly logs: readonly FileLog[]
   /** Names whose content in HEAD only a program of the repository can tell: nobody's lines are known there. */
   readonly filtered: readonly string[]
-  /** By path, what HEAD has at the names that were looked at. */
-  readonly heads: ReadonlyMap<string, HeadBlob>
+  /** Paths at which the index has something else than HEAD. */
+  readonly staged: ReadonlySet<string>
 }
 
 /** What HEAD has at names that a filter applies to, by the name in Git, as the caller's own Git has it. */
@@ -45,9 +45,10 @@ export async function readLogs(
   const { paths, unsaved } = await findPaths(context, tree)
   const targets = paths.map((path) => ({ path, mode: 'shared', reach: 'entry' }) as const)
   const options = { operation: 'land', timeout: context.config.crud.max_timeout }
-  if (targets.length === 0) return { logs: [], filtered: [], heads: new Map() }
+  const staged = new Set([...unsaved].flatMap(([path, { isStaged }]) => (isStaged ? path : [])))
+  if (targets.length === 0) return { logs: [], filtered: [], staged }
+  const heads = await headsAt(tree, paths, unsaved, context.signal)
   return withLocks(context, targets, options, async (places) => {
-    const heads = await headBlobs(tree, paths, context.signal)
     const found = new Map<string, NowFile>()
     for (const place of places) {
       // What is neither in HEAD nor in the status is ignored, or in another repository.
@@ -55,8 +56,29 @@ export async function readLogs(
       const now = await readNow(context, place, hasModes(tree))
       if (now !== undefined) found.set(place.path, now)
     }
-    return readAll(context, tree, { paths: new Set(paths), found, given, heads, countsRestored })
+    const logs = await readAll(context, tree, { paths: new Set(paths), found, given, heads, countsRestored })
+    return { ...logs, staged }
   })
+}
+
+/** What HEAD has, which is the same whatever others do: of most paths the status has said it. */
+async function headsAt(
+  tree: WorkTree,
+  paths: readonly string[],
+  unsaved: ReadonlyMap<string, UnsavedFile>,
+  signal: AbortSignal
+): Promise<Map<string, HeadBlob>> {
+  const isTold = (path: string) => unsaved.has(path) && unsaved.get(path)?.isUnmerged !== true
+  const heads = await headBlobs(
+    tree,
+    paths.filter((path) => !isTold(path)),
+    signal
+  )
+  for (const path of paths.filter(isTold)) {
+    const { head, headMode } = unsaved.get(path)!
+    if (head !== undefined && headMode !== undefined) heads.set(path, { mode: headMode, blob: head })
+  }
+  return heads
 }
 
 function hasModes({ settings }: WorkTree): boolean {
@@ -67,19 +89,19 @@ function hasModes({ settings }: WorkTree): boolean {
 /** What differs from HEAD, and the other names that these files have had. */
 async function findPaths(context: OperationContext, tree: WorkTree) {
   const { files, signal } = context
-  const unsaved = new Set<string>()
+  const unsaved = new Map<string, UnsavedFile>()
   for (const { real } of files.roots) {
     if (below(tree.workTree, real) === undefined) continue
-    const found = await listUnsavedOf(tree, real, { signal })
+    const found = await listUnsavedOf(tree, real, { signal, findsRenames: false })
     if (found?.isComplete !== true)
       throw new OperationError(
         'SERVER_ERROR',
         'Git could not say what differs from HEAD. Nothing was landed: look at git status.'
       )
-    for (const path of found.files.keys()) unsaved.add(path)
+    for (const [path, file] of found.files) unsaved.set(path, file)
   }
   const names = (await relevant(context, unsaved)).flatMap(namesOf)
-  return { paths: [...new Set([...unsaved, ...names])].filter((path) => isServed(path, context)), unsaved }
+  return { paths: [...new Set([...unsaved.keys(), ...names])].filter((path) => isServed(path, context)), unsaved }
 }
 
 function isServed(path: string, { files }: OperationContext): boolean {
@@ -92,7 +114,7 @@ function isServed(path: string, { files }: OperationContext): boolean {
   }
 }
 
-async function relevant(context: OperationContext, paths: ReadonlySet<string>): Promise<Lineage[]> {
+async function relevant(context: OperationContext, paths: Pick<ReadonlySet<string>, 'has'>): Promise<Lineage[]> {
   const all = await readLineages(context)
   return all.filter((lineage) => namesOf(lineage).some((name) => paths.has(name)))
 }
@@ -117,7 +139,11 @@ interface Names extends LogOptions {
   readonly heads: ReadonlyMap<string, HeadBlob>
 }
 
-async function readAll(context: OperationContext, tree: WorkTree, names: Names): Promise<TreeLog> {
+async function readAll(
+  context: OperationContext,
+  tree: WorkTree,
+  names: Names
+): Promise<Pick<TreeLog, 'logs' | 'filtered'>> {
   const { paths, found, countsRestored } = names
   const { bases, signal } = context
   const { heads, filtered } = await readHeads(tree, names, signal)
@@ -170,7 +196,7 @@ async function readAll(context: OperationContext, tree: WorkTree, names: Names):
         renamers: [],
         modeMaker: undefined
       })
-  return { logs: logs.filter(differs), filtered, heads: names.heads }
+  return { logs: logs.filter(differs), filtered }
 }
 
 function differs({ head, now }: FileLog): boolean {

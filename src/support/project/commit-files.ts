@@ -15,32 +15,35 @@ export class GitFailed extends Error {
   }
 }
 
-/** @returns the id of a tree: that of the commit with these files. @param commit the one before */
-export async function writeTree(
-  tree: WorkTree,
-  commit: string,
-  files: readonly CommitFile[],
-  signal: AbortSignal
-): Promise<string> {
+/** @returns the id of a tree: that of the commit with these files. To be called once. */
+export type WriteTree = (files: readonly CommitFile[]) => Promise<string>
+
+/** Git reads the commit into an index of its own while `use` finds out what becomes of it. */
+export function withOwnIndex<Result>(
+  tree: WorkTree & { readonly commit: string },
+  signal: AbortSignal,
+  use: (writeTree: WriteTree) => Promise<Result>
+): Promise<Result> {
   return withScratch(async (scratch) => {
     const workTree = join(scratch, 'tree')
     await mkdir(workTree)
     return withStandIn({ ...tree, workTree }, workTree, async ({ options, variables }) => {
       const own = { ...variables, GIT_INDEX_FILE: join(scratch, 'index') }
-      const git = async (args: readonly string[], input: Buffer) => {
-        const output = await pipeGit([...options, ...args], signal, own, input)
-        if (output === undefined) throw new GitFailed('make the tree of the commit')
-        return output
+      const git = (args: readonly string[], input: Buffer = Buffer.alloc(0)) =>
+        pipeGit([...options, ...args], signal, own, input)
+      const read = git(['read-tree', tree.commit])
+      try {
+        return await use((files) =>
+          stageFiles(workTree, files, async (args, input) => {
+            const output = (await read) && (await git(args, input))
+            if (output === undefined) throw new GitFailed('make the tree of the commit')
+            return output
+          })
+        )
+      } finally {
+        // It writes into the folder that goes now.
+        await read
       }
-      const read = git(['read-tree', commit], Buffer.alloc(0))
-      const [, content] = await Promise.all([
-        read,
-        stageFiles(workTree, files, async (args, input) => {
-          await read
-          return git(args, input)
-        })
-      ])
-      return content
     })
   })
 }
@@ -114,7 +117,22 @@ export type Changes = ReadonlyMap<
   { readonly before: IndexEntry | undefined; readonly after: IndexEntry | undefined }
 >
 
-/** What a commit, or a tree, has otherwise than another one. */
+/**
+ * Lets the user's index follow from one commit to another, and keeps what else is staged in it.
+ * @returns false if it could not be locked, or has paths of the difference otherwise than the first commit: then nothing has changed
+ */
+export async function advanceIndex(
+  { workTree }: WorkTree,
+  { from, to }: { readonly from: string; readonly to: string },
+  signal: AbortSignal
+): Promise<boolean> {
+  // Only the index is looked at: neither the files, nor the submodules.
+  const flags = ['-i', '-m', '--no-recurse-submodules', '--no-sparse-checkout']
+  const { output } = await runGit(['-C', workTree, 'read-tree', ...flags, from, to], signal)
+  return output !== undefined
+}
+
+/** What a commit has otherwise than another one. */
 export async function readChanges(
   tree: WorkTree,
   { from, to }: { readonly from: string; readonly to: string },

@@ -12,10 +12,14 @@ export interface UnsavedFile {
   readonly what: 'added' | 'modified' | 'deleted' | 'untracked' | 'renamed'
   /** The id of its blob in HEAD; undefined if HEAD has no such path. */
   readonly head?: string
+  /** Its mode there, as Git writes it. */
+  readonly headMode?: string
   /** The id of its blob in the index; undefined if the index has no such path, or several stages of it. */
   readonly index?: string
   /** True if the file differs from the index. */
   readonly isUnstaged: boolean
+  /** True if the index differs from HEAD at the path. */
+  readonly isStaged: boolean
   /** True if a merge has left the path in conflict. */
   readonly isUnmerged?: true
   /** The path that it has in HEAD. */
@@ -37,11 +41,13 @@ interface Bounds {
   readonly maxFiles?: number
   /** Only what these mean in the folder. Default: all below it. */
   readonly pathspecs?: readonly string[]
+  /** False to list a staged rename as one path deleted and one added. Default: true. */
+  readonly findsRenames?: boolean
 }
 
 export const defaultMaxUnsaved = 100_000
 
-const status = ['status', '--porcelain=v2', '-z', '--untracked-files=all', '--renames', '--ignore-submodules=dirty']
+const status = ['status', '--porcelain=v2', '-z', '--untracked-files=all', '--ignore-submodules=dirty']
 
 /**
  * Tracked, staged, and untracked files that are not ignored, below the folder.
@@ -56,13 +62,14 @@ export async function listUnsaved(folder: string, { signal, maxFiles }: Bounds):
 export function listUnsavedOf(
   tree: WorkTree,
   folder: string,
-  { signal, maxFiles = defaultMaxUnsaved, pathspecs }: Bounds
+  { signal, maxFiles = defaultMaxUnsaved, pathspecs, findsRenames = true }: Bounds
 ): Promise<Unsaved | undefined> {
   return withStandIn(tree, pathspecs === undefined ? tree.workTree : folder, async ({ options, variables }) => {
     const found = createCollector(tree.workTree)
     const below = withSlashes(relative(tree.workTree, folder))
     const only = pathspecs ?? (below === '' ? [] : [`:(top,literal)${below}`])
-    const end = await streamGit([...options, ...status, '--', ...only], signal, variables, (record) => {
+    const args = [...options, ...status, findsRenames ? '--renames' : '--no-renames', '--', ...only]
+    const end = await streamGit(args, signal, variables, (record) => {
       found.add(record)
       return found.files.size <= maxFiles
     })
@@ -84,7 +91,7 @@ function createCollector(workTree: string) {
       const path = pathOf(record.subarray(2))
       if (path.endsWith(sep)) repositories.push(path.slice(0, -1))
       // A path that was taken out of the index while its file stayed is also reported as deleted.
-      else files.set(path, { ...files.get(path), what: 'untracked', isUnstaged: true })
+      else files.set(path, { isStaged: false, ...files.get(path), what: 'untracked', isUnstaged: true })
       return
     }
     const count = { '1': 8, '2': 9, u: 10 }[kind]
@@ -94,30 +101,46 @@ function createCollector(workTree: string) {
     if (fields[2]?.startsWith('S') === true) return
     if (kind === '2') renamed = { path, fields }
     else if (kind === '1') files.set(path, ordinary(fields))
-    else files.set(path, { what: 'modified', ...blob('head', fields[8]), isUnstaged: true, isUnmerged: true })
+    else
+      files.set(path, {
+        what: 'modified',
+        ...blob('head', fields[8]),
+        isUnstaged: true,
+        isStaged: true,
+        isUnmerged: true
+      })
   }
 
   function addRename({ path, fields }: NonNullable<typeof renamed>, from: string): void {
     renamed = undefined
-    const [, states = '', , , , , head, index] = fields
+    const [, states = '', , headMode, , , head, index] = fields
     const isMoved = fields[8]?.startsWith('R') === true
     const isUnstaged = states[1] !== '.'
-    if (states[1] === 'D') files.set(path, { what: 'deleted', ...blob('index', index), isUnstaged })
-    else
-      files.set(path, { what: isMoved ? 'renamed' : 'added', ...blob('index', index), isUnstaged, renamedFrom: from })
-    if (isMoved) files.set(from, { what: 'deleted', ...blob('head', head), isUnstaged: false })
+    const facts = { ...blob('index', index), isUnstaged, isStaged: true }
+    if (states[1] === 'D') files.set(path, { what: 'deleted', ...facts })
+    else files.set(path, { what: isMoved ? 'renamed' : 'added', ...facts, renamedFrom: from })
+    // A rename that is not staged has its new name in the index only as one to be added.
+    const isStaged = states[0] !== '.'
+    if (isMoved) files.set(from, { what: 'deleted', ...inHead(headMode, head), isUnstaged: false, isStaged })
   }
 
   const pathOf = (name: Buffer) => join(workTree, toName(name))
   return { files, repositories, add }
 }
 
-function ordinary([, states = '', , , , , head, index]: readonly string[]): UnsavedFile {
+function ordinary([, states = '', , headMode, , , head, index]: readonly string[]): UnsavedFile {
   const [staged, unstaged] = states
   const isUnstaged = unstaged !== '.'
   const isGone = unstaged === 'D' || staged === 'D'
   const what = isGone ? 'deleted' : staged === 'A' || unstaged === 'A' ? 'added' : 'modified'
-  return { what, ...blob('head', head), ...blob('index', index), isUnstaged }
+  // A path that is only to be added (git add --intent-to-add) is in the index, too.
+  const isStaged = staged !== '.' || unstaged === 'A'
+  return { what, ...inHead(headMode, head), ...blob('index', index), isUnstaged, isStaged }
+}
+
+function inHead(mode: string | undefined, id: string | undefined): { head?: string; headMode?: string } {
+  const found = blob('head', id)
+  return found.head === undefined || mode === undefined ? found : { ...found, headMode: mode }
 }
 
 /** Git writes zeros for no blob. */

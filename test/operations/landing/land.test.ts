@@ -1,4 +1,5 @@
 // Landing: a commit of HEAD and one agent's changes, out of a tree that several share.
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import t from 'tap'
 import type { Answer } from '../../fixtures/clients.ts'
@@ -180,6 +181,10 @@ t.test('what stands in the way is said, and nothing is landed', async (t) => {
   git('add', 'f')
   t.match(await land('ann'), { error_code: 'INVALID_REQUEST', message: /staged.*git restore --staged -- f/ })
   git('restore', '--staged', 'f')
+  await ann.call('async_write', { path: 'n', content: 'new\n' })
+  git('add', '--intent-to-add', 'n')
+  t.match(await land('ann'), { error_code: 'INVALID_REQUEST', message: /staged.*git restore --staged -- n/ })
+  git('restore', '--staged', 'n')
   tree.write('.git/MERGE_HEAD', git('rev-parse', 'HEAD'))
   t.match(await land('ann'), { error_code: 'INVALID_REQUEST', message: /a merge is under way/ })
   rmSync(tree.path('.git/MERGE_HEAD'))
@@ -190,6 +195,30 @@ t.test('what stands in the way is said, and nothing is landed', async (t) => {
   t.match(await land('ann'), { status: 'ok', branch: null })
   renameSync(tree.path('.git'), tree.path('not-git'))
   t.match(await land('ann'), { error_code: 'INVALID_REQUEST', message: /no Git repository/ })
+})
+
+t.test('what is staged of other files stays staged, and what is in conflict stays in conflict', async (t) => {
+  const { tree, as, git, head, land } = await landingScene(t, { f: base, g: 'g\n', h: 'h\n', i: 'i\n' })
+  const change = async (to: string) => {
+    await edit(as('ann'), 'f', 'line 3\n', `line 3\n${to}\n`)
+    await as('ann').call('async_write', { path: `new/${to}`, content: 'new\n' })
+  }
+  await change('one')
+  tree.write('g', 'staged\n')
+  tree.write('added', 'added\n')
+  git('add', 'g', 'added')
+  git('rm', '-q', '--cached', 'h')
+  t.match(await land('ann'), { status: 'ok', paths: ['f', 'new/one'] })
+  const left = ['A  added', 'M  g', 'D  h', '?? h'].sort()
+  t.same(git('status', '--porcelain').trimEnd().split('\n').sort(), left)
+  const blob = git('rev-parse', 'HEAD:i').trim()
+  const stages = [1, 2, 3].map((stage) => `100644 ${blob} ${stage}\ti\n`).join('')
+  git('rm', '-q', '--cached', 'i')
+  execFileSync('git', ['-C', tree.root, 'update-index', '--index-info'], { input: stages })
+  await change('two')
+  t.match(await land('ann'), { status: 'ok', paths: ['f', 'new/two'] })
+  t.equal(head('f'), tree.read('f'))
+  t.same(git('status', '--porcelain').trimEnd().split('\n').sort(), [...left, 'UU i'].sort())
 })
 
 t.test('hooks and filters of the repository do not run', async (t) => {

@@ -56,19 +56,22 @@ t.test('each way in which a path can differ from HEAD is named, with its blobs',
   t.ok(isComplete)
   t.strictSame(repositories, [join(root, 'nested')])
   const at = (name: string) => files.get(join(root, name))
-  const modified = (name: string) => ({ what: 'modified', head: first(name), index: first(name), isUnstaged: true })
+  const inHead = (name: string) => ({ head: first(name), headMode: '100644' })
+  const unstaged = { isUnstaged: true, isStaged: false }
+  const isStaged = { isUnstaged: false, isStaged: true }
+  const modified = (name: string) => ({ what: 'modified', ...inHead(name), index: first(name), ...unstaged })
   for (const name of ['edited.txt', 'mode.sh', 'link.txt']) t.strictSame(at(name), modified(name), name)
-  t.strictSame(at('staged.txt'), { ...modified('staged.txt'), index: staged['staged.txt'], isUnstaged: false })
-  t.strictSame(at('both.txt'), { ...modified('both.txt'), index: staged['both.txt'] })
+  t.strictSame(at('staged.txt'), { ...modified('staged.txt'), index: staged['staged.txt'], ...isStaged })
+  t.strictSame(at('both.txt'), { ...modified('both.txt'), index: staged['both.txt'], isStaged: true })
   t.strictSame(at('gone.txt'), { ...modified('gone.txt'), what: 'deleted' })
-  t.strictSame(at('removed.txt'), { what: 'deleted', head: first('removed.txt'), isUnstaged: false })
-  t.strictSame(at('kept.txt'), { what: 'untracked', head: first('kept.txt'), isUnstaged: true })
+  t.strictSame(at('removed.txt'), { what: 'deleted', ...inHead('removed.txt'), ...isStaged })
+  t.strictSame(at('kept.txt'), { what: 'untracked', ...inHead('kept.txt'), isUnstaged: true, isStaged: true })
   const moved = first('old name.txt')
   const renamedFrom = join(root, 'old name.txt')
-  t.strictSame(at('new name.txt'), { what: 'renamed', index: moved, isUnstaged: false, renamedFrom })
-  t.strictSame(at('old name.txt'), { what: 'deleted', head: moved, isUnstaged: false })
-  t.strictSame(at('new.txt'), { what: 'added', index: blob('new.txt'), isUnstaged: false })
-  t.strictSame(at('deep/er/untracked.txt'), { what: 'untracked', isUnstaged: true })
+  t.strictSame(at('new name.txt'), { what: 'renamed', index: moved, ...isStaged, renamedFrom })
+  t.strictSame(at('old name.txt'), { what: 'deleted', ...inHead('old name.txt'), ...isStaged })
+  t.strictSame(at('new.txt'), { what: 'added', index: blob('new.txt'), ...isStaged })
+  t.strictSame(at('deep/er/untracked.txt'), { what: 'untracked', ...unstaged })
   t.equal(files.size, 12)
   t.strictSame([...(await unsavedIn(tree.path('deep'))).files.keys()], [join(root, 'deep/er/untracked.txt')])
 })
@@ -77,8 +80,13 @@ t.test('in a repository without commits every file differs', async (t) => {
   const { tree, root, git } = makeRepository(t, { 'a.txt': 'a\n', 'b.txt': 'b\n' })
   git('add', 'a.txt')
   const { files } = await unsavedIn(root)
-  t.strictSame(files.get(tree.path('a.txt')), { what: 'added', index: git('hash-object', 'a.txt'), isUnstaged: false })
-  t.strictSame(files.get(tree.path('b.txt')), { what: 'untracked', isUnstaged: true })
+  t.strictSame(files.get(tree.path('a.txt')), {
+    what: 'added',
+    index: git('hash-object', 'a.txt'),
+    isUnstaged: false,
+    isStaged: true
+  })
+  t.strictSame(files.get(tree.path('b.txt')), { what: 'untracked', isUnstaged: true, isStaged: false })
 })
 
 t.test('a linked worktree has its own differences, a conflict is one', async (t) => {
@@ -100,6 +108,7 @@ t.test('a linked worktree has its own differences, a conflict is one', async (t)
     what: 'modified',
     head: git('rev-parse', 'HEAD:a.txt'),
     isUnstaged: true,
+    isStaged: true,
     isUnmerged: true
   })
   t.not(conflict?.head, ours)
