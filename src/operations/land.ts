@@ -4,7 +4,7 @@ import { contract } from '../../schemas/contract.ts'
 import type { LandForgotten, LandInput, LandOutput } from '../../schemas/land.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { OperationError } from '../errors.ts'
-import { readIdentity, withOwnIndex, writeCommit, type WriteTree } from '../support/project/commit-files.ts'
+import { withNextCommit } from '../support/project/next-commit.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { finishLanding, inTurn } from './land/finish.ts'
@@ -23,6 +23,7 @@ export const land = defineOperation({
   handle: answer
 })
 
+const nameless = 'Nothing was landed: Git knows no name for the commit. git config user.name NAME, and user.email.'
 /** As often as HEAD may move meanwhile. */
 const maxRounds = 5
 
@@ -35,11 +36,12 @@ async function landNow(input: LandInput, context: OperationContext): Promise<Lan
   if (input.dry_run) return showLanding(input, context)
   for (let round = 1; round <= maxRounds; round += 1) {
     const tree = await openSettled(context)
-    const output = await withOwnIndex(tree, context.signal, async (writeTree) => {
+    const output = await withNextCommit(tree, context.signal, async (makeCommit) => {
       const prepared = await prepareLanding(context, tree, input)
       const refusal = refusalOf(input, prepared)
       if (refusal !== undefined) return toOutput(input, prepared, refusal)
-      const commit = await makeCommit(context, prepared, writeTree)
+      const commit = await makeCommit(prepared.files, prepared.message)
+      if (commit === undefined) throw new OperationError('INVALID_REQUEST', nameless)
       const made = await finishLanding(context, tree, { parent: tree.commit, commit }, `land: ${input.agent}`)
       return made && toOutput(input, prepared, { status: 'ok', commit, branch: made.branch })
     })
@@ -53,20 +55,6 @@ async function showLanding(input: LandInput, context: OperationContext): Promise
   const prepared = await prepareLanding(context, await openSettled(context), input)
   const refusal = refusalOf(input, prepared) ?? { status: 'ok' }
   return toOutput(input, prepared, { ...refusal, diffs: await landingDiffs(context, prepared) })
-}
-
-/** @returns its id */
-async function makeCommit(
-  { signal }: OperationContext,
-  { tree, files, message }: Prepared,
-  writeTree: WriteTree
-): Promise<string> {
-  const [identity, content] = await Promise.all([readIdentity(tree, signal), writeTree(files)])
-  if (identity === undefined) {
-    const words = 'Nothing was landed: Git knows no name for the commit. git config user.name NAME, and user.email.'
-    throw new OperationError('INVALID_REQUEST', words)
-  }
-  return writeCommit(tree, { parent: tree.commit, content, message, identity }, signal)
 }
 
 type Outcome = Pick<LandOutput, 'status'> & Partial<LandOutput>

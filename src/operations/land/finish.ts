@@ -16,7 +16,7 @@ import {
   readIndex,
   setIndex,
   type IndexEntry
-} from '../../support/project/commit-files.ts'
+} from '../../support/project/head-and-index.ts'
 import { openWorkTree, type WorkTree } from '../../support/project/work-tree.ts'
 import { removeLeftScratch } from '../../support/scratch.ts'
 import { servedDirectory } from '../../tree/state/served-directory.ts'
@@ -68,11 +68,9 @@ export async function finishLanding(
   own?.write(landingNote, JSON.stringify({ parent, commit, reason }), { isDurable: true })
   const isMoved = await move(tree, { from: parent, to: commit, reason }, signal)
   // If the index does not follow, the note stays, so that the next landing or process ends it.
-  const [branch] = isMoved
-    ? await Promise.all([readBranch(tree, signal), followIndex(tree, { parent, commit }, signal)])
-    : []
+  if (isMoved) await followIndex(tree, { parent, commit }, signal)
   own?.remove(landingNote)
-  return branch === undefined ? undefined : { branch }
+  return isMoved ? { branch: await readBranch(tree, signal) } : undefined
 }
 
 /** @throws OperationError INVALID_REQUEST if another Git holds the lock of the index for too long */

@@ -21,13 +21,16 @@ export async function withStandIn<Result>(
   folder: string,
   use: (standIn: StandIn) => Promise<Result>
 ): Promise<Result> {
-  return withScratch(async (gitDir) => {
-    await fill(gitDir, tree)
-    return use({
-      options: [`--git-dir=${gitDir}`, `--work-tree=${tree.workTree}`, '-C', folder],
-      variables: { GIT_INDEX_FILE: join(tree.gitDir, 'index'), GIT_OBJECT_DIRECTORY: join(tree.commonDir, 'objects') }
-    })
-  })
+  return withScratch(async (gitDir) => use(await makeStandIn(gitDir, tree, folder)))
+}
+
+/** The same in an empty folder of the caller's, who removes it. */
+export async function makeStandIn(gitDir: string, tree: WorkTree, folder: string): Promise<StandIn> {
+  await fill(gitDir, tree)
+  return {
+    options: [`--git-dir=${gitDir}`, `--work-tree=${tree.workTree}`, '-C', folder],
+    variables: { GIT_INDEX_FILE: join(tree.gitDir, 'index'), GIT_OBJECT_DIRECTORY: join(tree.commonDir, 'objects') }
+  }
 }
 
 /** Writes what Git needs of a repository beside objects and index. From other users it copies only words and patterns. */

@@ -1,11 +1,7 @@
-// Makes a commit of files that are given, beside the working tree and the index of the user, without running anything that the repository
-// names.
-import { mkdir } from 'node:fs/promises'
+// HEAD and the index of the user, as a landing reads and moves them. No program runs that the repository names.
 import { join } from 'node:path'
-import { withScratch } from '../scratch.ts'
+import { readSmall } from './read-small.ts'
 import { pipeGit, runGit } from './run-git.ts'
-import { stageFiles, type CommitFile } from './stage-files.ts'
-import { withStandIn } from './stand-in.ts'
 import type { WorkTree } from './work-tree.ts'
 
 /** Git has failed; what it says is not read, since a repository can choose its words. */
@@ -15,72 +11,6 @@ export class GitFailed extends Error {
   }
 }
 
-/** @returns the id of a tree: that of the commit with these files. To be called once. */
-export type WriteTree = (files: readonly CommitFile[]) => Promise<string>
-
-/** Git reads the commit into an index of its own while `use` finds out what becomes of it. */
-export function withOwnIndex<Result>(
-  tree: WorkTree & { readonly commit: string },
-  signal: AbortSignal,
-  use: (writeTree: WriteTree) => Promise<Result>
-): Promise<Result> {
-  return withScratch(async (scratch) => {
-    const workTree = join(scratch, 'tree')
-    await mkdir(workTree)
-    return withStandIn({ ...tree, workTree }, workTree, async ({ options, variables }) => {
-      const own = { ...variables, GIT_INDEX_FILE: join(scratch, 'index') }
-      const git = (args: readonly string[], input: Buffer = Buffer.alloc(0)) =>
-        pipeGit([...options, ...args], signal, own, input)
-      const read = git(['read-tree', tree.commit])
-      try {
-        return await use((files) =>
-          stageFiles(workTree, files, async (args, input) => {
-            const output = (await read) && (await git(args, input))
-            if (output === undefined) throw new GitFailed('make the tree of the commit')
-            return output
-          })
-        )
-      } finally {
-        // It writes into the folder that goes now.
-        await read
-      }
-    })
-  })
-}
-
-/** As Git's settings say, of the repository and of the user; undefined if they name nobody. */
-export async function readIdentity({ workTree }: WorkTree, signal: AbortSignal): Promise<Identity | undefined> {
-  const { output } = await runGit(['-C', workTree, 'var', 'GIT_COMMITTER_IDENT'], signal)
-  const [, name, email] = /^(.+?) <([^>]*)> \d+ /.exec(output ?? '') ?? []
-  return name === undefined || email === undefined || email === '' ? undefined : { name, email }
-}
-
-export interface Identity {
-  readonly name: string
-  readonly email: string
-}
-
-/** @returns the id of the commit */
-export async function writeCommit(
-  tree: WorkTree,
-  { parent, content, message, identity }: { parent: string; content: string; message: string; identity: Identity },
-  signal: AbortSignal
-): Promise<string> {
-  return withStandIn(tree, tree.workTree, async ({ options, variables }) => {
-    const names = {
-      ...variables,
-      GIT_AUTHOR_NAME: identity.name,
-      GIT_AUTHOR_EMAIL: identity.email,
-      GIT_COMMITTER_NAME: identity.name,
-      GIT_COMMITTER_EMAIL: identity.email
-    }
-    const args = [...options, 'commit-tree', content, '-p', parent, '-F', '-']
-    const output = await pipeGit(args, signal, names, Buffer.from(message))
-    if (output === undefined) throw new GitFailed('make the commit')
-    return output.toString('latin1').trim()
-  })
-}
-
 /** The commit that HEAD is; undefined if there is none. */
 export function readHead(tree: WorkTree, signal: AbortSignal): Promise<string | undefined> {
   return readLine(tree, ['rev-parse', '--verify', '--quiet', 'HEAD'], signal)
@@ -88,6 +18,9 @@ export function readHead(tree: WorkTree, signal: AbortSignal): Promise<string | 
 
 /** The branch that HEAD means; null for a detached HEAD. */
 export async function readBranch(tree: WorkTree, signal: AbortSignal): Promise<string | null> {
+  const [, name] = /^ref: refs\/heads\/(.+)\n$/.exec(readSmall(join(tree.gitDir, 'HEAD')) ?? '') ?? []
+  // Git writes this name where it keeps the branches in a table (reftable).
+  if (name !== undefined && name !== '.invalid') return name
   return (await readLine(tree, ['symbolic-ref', '--quiet', '--short', 'HEAD'], signal)) ?? null
 }
 

@@ -1,0 +1,71 @@
+// Makes a commit of files that are given, beside the working tree and the index of the user, without running anything that the repository
+// names.
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { withScratch } from '../scratch.ts'
+import { GitFailed } from './head-and-index.ts'
+import { pipeGit, runGit } from './run-git.ts'
+import { stageFiles, type CommitFile } from './stage-files.ts'
+import { makeStandIn } from './stand-in.ts'
+import type { WorkTree } from './work-tree.ts'
+
+type OpenTree = WorkTree & { readonly commit: string }
+
+/** @returns the id of the commit; undefined if Git knows no name for it. To be called once. */
+export type MakeCommit = (files: readonly CommitFile[], message: string) => Promise<string | undefined>
+
+/** What the commit needs whatever its files are, Git reads while `use` finds out what these are. */
+export function withNextCommit<Result>(
+  tree: OpenTree,
+  signal: AbortSignal,
+  use: (makeCommit: MakeCommit) => Promise<Result>
+): Promise<Result> {
+  return withScratch(async (scratch) => {
+    const base = readBase(tree, scratch, signal)
+    // If it fails, so does what waits for it.
+    const settled = base.then(
+      () => {},
+      () => {}
+    )
+    try {
+      return await use(async (files, message) => {
+        const { workTree, git, identity } = await base
+        if (identity === undefined) return undefined
+        const content = await stageFiles(workTree, files, git)
+        const names = {
+          GIT_AUTHOR_NAME: identity.name,
+          GIT_AUTHOR_EMAIL: identity.email,
+          GIT_COMMITTER_NAME: identity.name,
+          GIT_COMMITTER_EMAIL: identity.email
+        }
+        const made = await git(['commit-tree', content, '-p', tree.commit, '-F', '-'], Buffer.from(message), names)
+        return made.toString('latin1').trim()
+      })
+    } finally {
+      // It writes into the folder that goes now.
+      await settled
+    }
+  })
+}
+
+/** An index of its own with the files of the commit, an empty working tree, and whom the next commit is by. */
+async function readBase(tree: OpenTree, scratch: string, signal: AbortSignal) {
+  const [workTree, gitDir] = [join(scratch, 'tree'), join(scratch, 'git')]
+  await Promise.all([mkdir(workTree), mkdir(gitDir)])
+  const { options, variables } = await makeStandIn(gitDir, { ...tree, workTree }, workTree)
+  const own = { ...variables, GIT_INDEX_FILE: join(scratch, 'index') }
+  const git = async (args: readonly string[], input: Buffer, more: Readonly<Record<string, string>> = {}) => {
+    const output = await pipeGit([...options, ...args], signal, { ...own, ...more }, input)
+    if (output === undefined) throw new GitFailed('make the commit')
+    return output
+  }
+  const [identity] = await Promise.all([readIdentity(tree, signal), git(['read-tree', tree.commit], Buffer.alloc(0))])
+  return { workTree, git, identity }
+}
+
+/** As Git's settings say, of the repository and of the user; undefined if they name nobody. */
+async function readIdentity({ workTree }: WorkTree, signal: AbortSignal) {
+  const { output } = await runGit(['-C', workTree, 'var', 'GIT_COMMITTER_IDENT'], signal)
+  const [, name, email] = /^(.+?) <([^>]*)> \d+ /.exec(output ?? '') ?? []
+  return name === undefined || email === undefined || email === '' ? undefined : { name, email }
+}
