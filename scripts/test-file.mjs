@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { randomUUID } from 'node:crypto'
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { projectRoot } from './prepare.mjs'
@@ -36,8 +36,15 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   })
 }
 
+/** Where the bundle of a test file is. @param name such as `engine/locks/queue` */
+export function bundledTest(name, root = projectRoot) {
+  const paths = ['cjs', 'js'].map((extension) => join(root, 'dist', 'suites', `${name}.test.${extension}`))
+  return paths.find((path) => existsSync(path))
+}
+
 /**
- * @returns assertions that passed and failed, `skipped` (one line for each test that was skipped), `comments`, and `problems`:
+ * @returns assertions that passed and failed, `skipped` (one line for each test that was skipped), `tests` (verdict and title of each at
+ * the top), `comments`, and `problems`:
  * what went wrong, as TAP with all that passed left out; empty where nothing did
  */
 export async function runTestFile(name, path, environment) {
@@ -72,6 +79,9 @@ export async function runTestFile(name, path, environment) {
     seconds: (performance.now() - start) / 1000,
     passed: count('pass'),
     failed: isWell ? 0 : Math.max(count('fail'), 1),
+    tests: lines.flatMap(
+      (line) => /^(?<verdict>(?:not )?ok) \d+ - (?<title>.*?)(?: # time=.*)?$/.exec(line)?.groups ?? []
+    ),
     skipped: lines.filter((line) => /^\s*ok .*# SKIP/.test(line)).map((line) => line.trim().replace(/^ok \d+ - /, '')),
     comments: lines
       .filter((line) => /^ +# (?!Subtest:|test count)/.test(line))

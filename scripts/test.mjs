@@ -4,12 +4,12 @@
 // With --without=part, files whose path contains the part are left out.
 // With --passing-on=windows, only files that test/platforms/windows.txt lists to pass there, with --others-on=windows all others.
 import { availableParallelism } from 'node:os'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { changedTests } from './changed-tests.mjs'
 import { fail, prepare, projectRoot } from './prepare.mjs'
-import { runTestFile } from './test-file.mjs'
+import { bundledTest, runTestFile } from './test-file.mjs'
 
 const slowestCount = 10
 const suites = join(projectRoot, 'dist', 'suites')
@@ -40,8 +40,7 @@ report()
 
 async function runWaiting() {
   for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-    const [extension] = ['cjs', 'js'].filter((each) => existsSync(join(suites, `${name}.test.${each}`)))
-    const result = await runTestFile(name, join(suites, `${name}.test.${extension}`), environment)
+    const result = await runTestFile(name, bundledTest(name), environment)
     results.push(result)
     const { passed, failed, seconds, comments, problems } = result
     const verdict = problems === '' ? 'ok    ' : 'FAILED'

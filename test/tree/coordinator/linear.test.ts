@@ -1,4 +1,6 @@
 // Instances are killed while clients read and change a few files through all of them: each file behaves as one copy that is changed by one call at a time.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import type { Answer } from '../../fixtures/clients.ts'
@@ -7,6 +9,7 @@ import { post } from '../../fixtures/processes.ts'
 import { createRandom } from '../../fixtures/random.ts'
 import { hashOf } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
+import { toEdn } from '../../harness/transactions/edn.ts'
 import { findOrder, type Act, type Version } from '../../harness/transactions/serial-order.ts'
 import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
 import { startHost } from './fixtures/hosts.ts'
@@ -19,6 +22,8 @@ const operations = lengthOf({ long: 50_000, full: 2500, short: 300 })
 const kills = lengthOf({ long: 60, full: 4, short: 1 })
 const clients = 30
 const files = ['a', 'b', 'c', 'd', 'e']
+/** A folder for what each file went through, for other checkers. */
+const histories = process.env['TEST_HISTORIES']
 
 /**
  * None of them says what became of the call: the same call is sent again. The last one comes from a server of another tree, which has
@@ -132,6 +137,7 @@ t.test(
     t.strictSame(problems, [], 'each call is answered as it can be')
     for (const file of files) {
       const own = acts.filter((act) => act.file === file)
+      if (histories !== undefined) writeFileSync(join(histories, `${file}.edn`), toEdn(file, hashOf(file), own))
       const order = findOrder(new Map([[file, hashOf(file)]]), own)
       if ('stuck' in order) t.fail(`${file}: ${order.stuck}`)
       else
