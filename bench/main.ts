@@ -22,6 +22,7 @@ import { land } from './subjects/land.ts'
 import { leases } from './subjects/leases.ts'
 import { load } from './subjects/load.ts'
 import { locks } from './subjects/locks.ts'
+import { lostUpdates } from './subjects/lost-updates.ts'
 import { merge } from './subjects/merge.ts'
 import { metrics } from './subjects/metrics.ts'
 import { moments } from './subjects/moments.ts'
@@ -61,6 +62,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   unsaved,
   bounds,
   peers,
+  'lost-updates': lostUpdates,
   tokens,
   clients,
   load,
