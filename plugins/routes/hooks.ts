@@ -27,7 +27,7 @@ export default fp(
         ...(agent !== undefined && { agent_id: agent }),
         ...(wait !== undefined && { wait_seconds: Number(wait) })
       }
-      /** A hook that hears nothing takes the server to hang; one that waits for a lock must not. */
+      /** A hook that hears nothing takes the server to hang; one that waits for a lock, or for Git, must not. */
       const progress = ({ waitSeconds = 0 }: Progress) => {
         if (raw.headersSent) return
         reply.hijack()

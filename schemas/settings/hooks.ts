@@ -24,7 +24,7 @@ export const hooks = Type.Object(
     look_ms: Type.Integer({
       minimum: 0,
       maximum: 10_000,
-      default: 500,
+      default: 5000,
       description:
         'How long a shell command of which no line says what it writes waits at most, in milliseconds, until it is known what differs from HEAD: then what it does to files that nobody used can be taken back. 0: it does not wait.'
     })

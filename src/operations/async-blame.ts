@@ -12,6 +12,7 @@ import { findOwners, type Owned } from './blame/owners.ts'
 import { toRanges } from './blame/ranges.ts'
 import { readVersion } from './change/file-version.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
+import { awaitCommands } from './commands/bracket.ts'
 import { withLocks } from './locking/with-locks.ts'
 import { itemsThatFit } from './answer-size.ts'
 
@@ -30,6 +31,7 @@ async function blame(
   { path, start_line, end_line }: BlameInput,
   context: OperationContext
 ): Promise<Static<typeof BlameOutput>> {
+  await awaitCommands(context)
   const options = { operation: 'async_blame', timeout: context.config.crud.max_timeout }
   const { version, canonical } = await withLocks(
     context,

@@ -9,6 +9,7 @@ import { lockKey } from '../engine/files/lock-key.ts'
 import { decodeIfText } from '../engine/files/text.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
+import { awaitCommands } from './commands/bracket.ts'
 import { readCursor, toCursor } from './query-cursor.ts'
 import { createSlices } from '../support/slices.ts'
 import { timestamp } from '../support/timestamp.ts'
@@ -37,6 +38,7 @@ interface Entry {
 async function show(input: HistoryInput, context: OperationContext): Promise<Static<typeof HistoryOutput>> {
   const { path, by_agent, change_set, limit, cursor } = input
   const { history } = context
+  await awaitCommands(context)
   const query = [path, by_agent, change_set]
   const before = cursor === undefined ? Infinity : Number(readCursor(cursor, query, path).toString())
   const paths = path === undefined ? [...history.paths()] : namesOf(path, context)

@@ -10,6 +10,7 @@ import { OperationError } from '../errors.ts'
 import { remember } from '../support/remember.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
+import { awaitCommands } from './commands/bracket.ts'
 import { withLocks } from './locking/with-locks.ts'
 import { changeSetOf } from './transaction/change-set.ts'
 import { commitSteps } from './change/commit.ts'
@@ -34,6 +35,7 @@ export const asyncUndo = defineOperation({
 
 async function undo(given: UndoInput, context: OperationContext): Promise<UndoOutput> {
   const own = changeSetOf(context, 'undo')
+  await awaitCommands(context)
   const input = { ...given, ...(given.versions && { versions: given.versions.map((one) => withWholeHash(one, own)) }) }
   if (meansOutside(input)) await lookAgain(context, context.config.watcher.bulk_files, context.signal)
   // The first look finds the files to lock; under the locks a second one counts.

@@ -11,12 +11,15 @@ import { beginCommand, endCommand, endCommandsOf, endForeground, endTask } from 
 import { defineOperation } from './definition/define.ts'
 import { textOf } from './native/fields.ts'
 import { parseCommand } from './commands/command-line.ts'
-import { judgeCommand } from './commands/judge-command.ts'
+import { judgeCommand, maxJudgeMs } from './commands/judge-command.ts'
 import { harnesses } from './native/harnesses.ts'
 import type { Fields, Harness, NativeCall, Outcome } from './native/native-call.ts'
 import { beginNativeEdit, endNativeEdit } from './native/native-edit.ts'
 import { recordShown } from './native/record-shown.ts'
 import { beginningOf } from '../support/cut-text.ts'
+
+/** A hook that hears nothing for a while takes the server to hang. */
+const quietMs = 100
 
 export const nativeHook = defineOperation({
   name: 'native_hook',
@@ -103,10 +106,12 @@ async function takePart(
     }
     case 'before_command': {
       const line = parseCommand(event.command, event.cwd)
-      const { refusal, note } = await judgeCommand(context, { agentId, line, ...event })
-      if (refusal !== undefined) return { refusal }
-      await beginCommand(context, { agentId, callId, line, ...(!isHeard && { note }), ...event })
-      return { context: isHeard ? note : undefined }
+      return announced(context, async () => {
+        const { refusal, note } = await judgeCommand(context, { agentId, line, ...event })
+        if (refusal !== undefined) return { refusal }
+        await beginCommand(context, { agentId, callId, line, ...(!isHeard && { note }), ...event })
+        return { context: isHeard ? note : undefined }
+      })
     }
     case 'after_command': {
       const note = await endCommand(context, { agentId, callId, ...event })
@@ -126,6 +131,18 @@ async function takePart(
       return {}
     default:
       return event satisfies never
+  }
+}
+
+/** In a large tree Git takes seconds: the hook is told that it is waited for, before it takes the server to hang. */
+async function announced({ progress, config }: OperationContext, work: () => Promise<Outcome>): Promise<Outcome> {
+  const waitSeconds = (maxJudgeMs + 2 * config.hooks.look_ms) / 1000
+  const announce = () => progress?.({ message: 'Git is asked what the command may change', waitSeconds })
+  const timer = setTimeout(announce, quietMs)
+  try {
+    return await work()
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -7,7 +7,7 @@ export interface Progress {
   readonly done?: number | undefined
   /** Undefined until it is known. */
   readonly total?: number | undefined
-  /** How long the call waits at most, while it waits for a lock. */
+  /** How long the call waits at most, while it waits for a lock or for Git. */
   readonly waitSeconds?: number
 }
 

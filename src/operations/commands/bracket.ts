@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { maskSecrets } from '../../engine/commands/mask-secrets.ts'
+import { orAborted } from '../../support/shared-rounds.ts'
 import type { CommandLine } from '../../support/shell/simple-command.ts'
 import { effectOf } from './effect-of.ts'
 
@@ -59,6 +60,11 @@ export function endForeground({ commands }: OperationContext, agentId: string): 
 
 export function endCommandsOf({ commands }: OperationContext, isMeant: (agentId: string) => boolean): Promise<void> {
   return atMost(commands.endAll((one) => isMeant(one.agentId)))
+}
+
+/** Resolves once all is logged that commands have made whose end is reported by now. @throws the reason of the signal */
+export function awaitCommands({ commands, signal }: Pick<OperationContext, 'commands' | 'signal'>): Promise<void> {
+  return orAborted(commands.settled(), signal)
 }
 
 async function atMost(work: Promise<void>): Promise<void> {

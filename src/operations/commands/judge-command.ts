@@ -43,7 +43,8 @@ export interface CommandVerdict {
 
 /** Paths that one command would take and whose lines are looked at. */
 const maxJudged = 2000
-const timeoutMs = 20_000
+/** How long a command waits for its judgement at most, in milliseconds. */
+export const maxJudgeMs = 20_000
 
 /** Never throws: what cannot be judged passes. A command that can discard nothing costs nothing. */
 export async function judgeCommand(context: OperationContext, judged: JudgedCommand): Promise<CommandVerdict> {
@@ -52,7 +53,7 @@ export async function judgeCommand(context: OperationContext, judged: JudgedComm
   try {
     const plans = judged.line === undefined ? [unreadable] : plansOf(judged.line)
     if (plans.length === 0) return {}
-    const signal = anySignal(context.signal, AbortSignal.timeout(timeoutMs))
+    const signal = anySignal(context.signal, AbortSignal.timeout(maxJudgeMs))
     const found = await takenByLine(plans, { history: context.history, cwd: judged.cwd, signal })
     return await createJudge(context, judged, signal).verdict(found)
   } catch (error) {

@@ -34,7 +34,7 @@ const readers: ReadonlySet<string> = new Set(
   (
     ': [ basename cat cd cksum cmp column comm cut date df diff dirname du echo egrep env expand export false fgrep file ' +
     'fold grep head hexdump hostname id jq join less ls md5sum more nl od paste printenv printf ps pwd readlink realpath rev ' +
-    'rg seq set sha1sum sha256sum sleep stat strings tac tail test tr tree true type uname uniq wait wc which whoami xxd'
+    'rg seq set sha1sum sha256sum sleep stat strings tac tail test tr true type uname wait wc which whoami'
   ).split(' ')
 )
 
@@ -64,6 +64,17 @@ export function writesOf(call: Call): Writes {
       return files(readOptions(args, 'o|output= k|key= t|field-separator=').get('output') ?? [])
     case 'tee':
       return files(readOptions(args, 'a|append i p').operands)
+    case 'tree':
+      return args.some((arg) => arg.startsWith('-o')) ? anything(args) : nothing
+    case 'uniq':
+      return files(
+        readOptions(
+          args,
+          'c|count d|repeated D u|unique i|ignore-case z f|skip-fields= s|skip-chars= w|check-chars='
+        ).operands.slice(1)
+      )
+    case 'xxd':
+      return files(readOptions(args, 'a b C E e i p|s r u c= d g= l= n= o= R=').operands.slice(1))
     case 'touch':
       return files(readOptions(args, 'a m c|no-create d|date= r|reference= t=').operands)
     case 'truncate':
@@ -114,6 +125,8 @@ function bySed(args: readonly string[]): Writes {
   const options =
     'n|quiet|silent E|r|regexp-extended i|in-place? e|expression= f|file= s|separate z|null-data u|unbuffered l|line-length= b|binary debug posix sandbox follow-symlinks'
   const { has, operands } = readOptions(args, options)
+  // By a command or a flag of its script it writes to a file that the script names.
+  if (args.some((arg) => /(?:^|[;{}!$,\d/])\s*[gpIiMm\d]*w\s+\S/m.test(arg))) return anything([])
   if (!has('in-place')) return nothing
   // The sed of macOS takes the suffix of its backups as a word of its own.
   const words = operands.filter((word) => word !== '')
@@ -175,7 +188,7 @@ function byPatch({ args, input }: Call): Writes {
 
 function byGit(args: readonly string[], folder: string): Writes {
   const [verb = '', ...rest] = args
-  if (gitReaders.has(verb)) return nothing
+  if (gitReaders.has(verb)) return rest.some((arg) => arg.startsWith('--output')) ? anything([]) : nothing
   if (verb === 'mv') return byMove(rest, folder)
   if (verb === 'rm') {
     const { has, operands } = readOptions(rest, 'r|recursive f|force cached n|dry-run q|quiet')

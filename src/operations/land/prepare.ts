@@ -8,7 +8,7 @@ import { lookAgain } from '../../engine/watcher/look-again.ts'
 import { OperationError } from '../../errors.ts'
 import type { CommitFile } from '../../support/project/stage-files.ts'
 import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
-import { orAborted } from '../../support/shared-rounds.ts'
+import { awaitCommands } from '../commands/bracket.ts'
 import { commitMessage } from './commit-message.ts'
 import type { FileDependence, LandedFile } from './compose-file.ts'
 import { makersOf, type FileLog } from './file-log.ts'
@@ -165,7 +165,7 @@ async function readFitting(
   paths: readonly string[] | undefined,
   options: LogOptions
 ): Promise<TreeLog> {
-  await orAborted(context.commands.settled(), context.signal)
+  await awaitCommands(context)
   await lookAgain(context, context.config.watcher.bulk_files, context.signal)
   const { logs, ...more } = await readLogs(context, tree, options)
   return { logs: logs.filter(toFilter(context, paths)), ...more }

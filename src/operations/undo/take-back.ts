@@ -193,7 +193,7 @@ const words: Readonly<Record<Reason, string>> = {
   in_the_way: 'something else is at the name that the file had: move it away, then undo again.',
   refused: 'the file must not be changed.',
   not_kept:
-    'the versions that this needs are no longer kept (crud.base_cache_bytes, crud.max_history_bytes): change the file yourself.'
+    'the server does not have the bytes that this needs. They are no longer kept (crud.base_cache_bytes, crud.max_history_bytes), or it never had them: nobody had read the file, and Git did not say in time what it was (hooks.look_ms). Change the file yourself.'
 }
 
 export function conflict(

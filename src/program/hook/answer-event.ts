@@ -4,8 +4,8 @@ import { readEvent, type EventFacts } from './event-facts.ts'
 import { findServerOf } from './find-server.ts'
 import { toRefusal } from './refusal.ts'
 
-/** Beyond the wait for a lock: a server that hangs must not make the harness hang. */
-export const defaultPatienceSeconds = 0.3
+/** Until the first sign of the server, and beyond the wait that it announces: one that hangs must not make the harness hang. */
+export const defaultPatienceSeconds = 2
 export const mostSeconds = 60
 
 export interface HookOptions {

@@ -26,8 +26,7 @@ export interface Answer {
 export type Report = ReturnType<typeof createReport>
 
 /** The command must not wait longer for a server that hangs. */
-const startPatienceMs = 1000
-const endPatienceMs = 3000
+const patienceMs = 3000
 /** The server takes a command that it hears nothing of for ended after ten minutes. */
 const renewMs = 240_000
 const mostWaitMs = 60_000
@@ -40,7 +39,7 @@ export function createReport({ command, cwd, agent, changeSet, url, token }: Rep
   let server: Server | undefined
   let timer: NodeJS.Timeout | undefined
 
-  async function ask(event: 'before' | 'after', patienceMs: number): Promise<Answer> {
+  async function ask(event: 'before' | 'after'): Promise<Answer> {
     server ??= url === undefined ? findServerOf({ cwd }) : { url }
     const controller = new AbortController()
     const patience = (ms: number) => setTimeout(() => controller.abort(new Error('the server does not answer')), ms)
@@ -71,15 +70,15 @@ export function createReport({ command, cwd, agent, changeSet, url, token }: Rep
   return {
     /** @throws Error that says why the server does not know of the command */
     async begin(): Promise<Answer> {
-      const answer = await ask('before', startPatienceMs)
-      timer = setInterval(() => void ask('before', startPatienceMs).catch(() => {}), renewMs).unref()
+      const answer = await ask('before')
+      timer = setInterval(() => void ask('before').catch(() => {}), renewMs).unref()
       await delay(clockGrainMs)
       return answer
     },
     /** @throws Error that says why the server does not know of the end */
     async end(): Promise<void> {
       clearInterval(timer)
-      await ask('after', endPatienceMs)
+      await ask('after')
     }
   }
 }

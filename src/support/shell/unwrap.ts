@@ -79,7 +79,8 @@ function textsOf(words: readonly Argument[]): string[] {
   return words.map((word) => word?.text ?? unknownText)
 }
 
-function ofShell(name: string, { words, folder, input, pipedFrom }: Wrapped): Unwrapped {
+function ofShell(name: string, command: Wrapped): Unwrapped {
+  const { words, folder, input, pipedFrom } = command
   const { has, operands } = readOptions(textsOf(words.slice(1)), shellOptions, true)
   const [first] = operands
   if (has('command')) {
@@ -88,10 +89,10 @@ function ofShell(name: string, { words, folder, input, pipedFrom }: Wrapped): Un
       : { kind: 'text', text: first, folder }
   }
   // A script in a file is a program like any other.
-  if (first !== undefined && !has('stdin')) return { kind: 'commands', commands: [] }
-  if (input !== undefined) return { kind: 'text', text: input, folder }
-  return pipedFrom.length === 0
-    ? { kind: 'commands', commands: [] }
+  const isProgram = first !== undefined && !has('stdin')
+  if (!isProgram && input !== undefined) return { kind: 'text', text: input, folder }
+  return isProgram || pipedFrom.length === 0
+    ? { kind: 'commands', commands: [command] }
     : { kind: 'unknown', why: `what "${name}" reads from its pipe cannot be told from the line` }
 }
 

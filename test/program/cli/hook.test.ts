@@ -44,8 +44,8 @@ t.test('without an answer the tool goes on at once, or is refused if the operato
   const bare = await runHook('claude-code', input, patient)
   const hanging = await runHook('claude-code', input, url)
   t.ok(
-    hanging.ms - bare.ms < 1000,
-    `a hung server costs ${Math.round(hanging.ms - bare.ms)} ms; the limit is 300 and this machine's load`
+    hanging.ms - bare.ms < 5000,
+    `a hung server costs ${Math.round(hanging.ms - bare.ms)} ms; the limit is 2000 and this machine's load`
   )
   for (const [harness, decision] of [
     ['claude-code', /"permissionDecision":"deny"/],

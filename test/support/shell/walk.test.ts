@@ -45,7 +45,7 @@ const table: [line: string, ...commands: string[]][] = [
   [`bash -lc "git clean -fd" && x`, '/w: git clean -fd', '/w: x'],
   [`bash <<'E'\ngit stash\nE`, '/w: git stash'],
   [`bash <<< "git stash"`, '/w: git stash'],
-  ['bash script.sh', ''],
+  ['bash script.sh', '/w: bash script.sh'],
   ['eval "git stash"; eval cd a; x', '/w: git stash', '/w/a: x'],
   ['sudo -u bob FOO=1 git stash', '/w: git stash'],
   ['env -C a -u B C=d git stash', '/w/a: git stash'],
