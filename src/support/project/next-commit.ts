@@ -23,10 +23,7 @@ export function withNextCommit<Result>(
   return withScratch(async (scratch) => {
     const base = readBase(tree, scratch, signal)
     // If it fails, so does what waits for it.
-    const settled = base.then(
-      () => {},
-      () => {}
-    )
+    const settled = Promise.allSettled([base])
     try {
       return await use(async (files, message) => {
         const { workTree, git, identity } = await base
