@@ -2,6 +2,7 @@
 import type { ErrorCode } from '../../../schemas/errors.ts'
 import { OperationError } from '../../errors.ts'
 import type { FileStore } from '../files/file-store.ts'
+import type { FileVersion } from '../files/read-file.ts'
 import type { OpenEntry } from '../files/walk.ts'
 import { nothing } from '../versions/made-step.ts'
 import { beginGlance, type ObservationParts } from '../versions/observed-version.ts'
@@ -16,14 +17,23 @@ export interface ExamineParts extends ObservationParts {
  */
 export type Examination = 'done' | 'busy' | 'unreadable'
 
+/** A program that has emptied a file has so long to write to it. */
+const emptyMs = 1000
+
 /** A folder on the way is a file now, or a link out of the roots: no file below the roots is at the path. */
 const goneCodes = new Set<ErrorCode>(['NOT_A_FILE', 'PATH_OUTSIDE_BASE'])
 
 /**
  * No operation waits for this: it takes no lock, and ignores a file that an operation is changing, which compares the content itself.
  * @param isBulk asked when a change is recorded
+ * @param isPatient a file that has just been emptied is `busy`: who writes a file anew empties it first, and that is no version
  */
-export async function examine(path: string, isBulk: () => boolean, parts: ExamineParts): Promise<Examination> {
+export async function examine(
+  path: string,
+  isBulk: () => boolean,
+  parts: ExamineParts,
+  isPatient = false
+): Promise<Examination> {
   const { files, history } = parts
   const glance = beginGlance(path, parts)
   if (!glance.isSound) return 'busy'
@@ -35,6 +45,7 @@ export async function examine(path: string, isBulk: () => boolean, parts: Examin
       return 'done'
     }
     const version = await files.read(place, path)
+    if (isPatient && isJustEmptied(version, history.last(path)?.hash)) return 'busy'
     const isSound = glance.isSound
     glance.record(version, isBulk())
     return isSound ? 'done' : 'busy'
@@ -46,6 +57,12 @@ export async function examine(path: string, isBulk: () => boolean, parts: Examin
   } finally {
     place?.close()
   }
+}
+
+function isJustEmptied({ hash, bytes, identity }: FileVersion, before: string | null | undefined): boolean {
+  const ageMs = Date.now() - Number(identity.ctimeNs / 1_000_000n)
+  // The clock of the file system may be ahead.
+  return bytes.length === 0 && before !== null && before !== hash && Math.abs(ageMs) < emptyMs
 }
 
 function outcomeOf(error: unknown): Examination | 'gone' {

@@ -71,7 +71,7 @@ export function createInspection(options: InspectionOptions) {
       if (looks.size > 0) return
       suspects.delete(path)
       try {
-        if ((await examine(path, () => bursts.isOn, parts)) === 'busy') onBusy(path)
+        if ((await examine(path, () => bursts.isOn, parts, true)) === 'busy') onBusy(path)
       } catch (error) {
         onError(error)
       }

@@ -6,8 +6,10 @@ import { lockKey } from '../../../src/engine/files/lock-key.ts'
 import type { FileVersion } from '../../../src/engine/files/read-file.ts'
 import { CallWork } from '../../../src/engine/budget/work-budget.ts'
 import { readVersion } from '../../../src/operations/change/file-version.ts'
+import { examine, type Examination } from '../../../src/engine/watcher/examine.ts'
 import { idle, lockSummary } from '../../fixtures/locks.ts'
 import { hashOf } from '../../fixtures/tree.ts'
+import { until } from '../../fixtures/until.ts'
 import { makeScene, type Scene } from './fixtures/scene.ts'
 
 /** Above crud.sync_io_max_bytes: read by the threads of the pool, over many turns. */
@@ -113,4 +115,25 @@ t.test('a time of writing is believed only where it is neither to come nor befor
     times.toSorted((a, b) => a - b)
   )
   t.ok((times[0] as number) >= start && (times[2] as number) <= Date.now())
+})
+
+t.test('a file that was just emptied is about to be written, and is a version only if it stays so', async (t) => {
+  const { tree, server, ann } = await makeScene(t, { f: 'one\n' })
+  const { history, files, bases, locks } = server.app
+  await ann.call('async_read', { path: 'f' })
+  const path = tree.path('f')
+  const hashes = () => history.versions(path).map(({ hash }) => hash)
+  // On a machine that stood still in between it was not just emptied.
+  for (let outcome: Examination | undefined; outcome === undefined;) {
+    tree.write('f', '')
+    const start = performance.now()
+    const found = await examine(path, () => false, { history, files, bases, locks }, true)
+    if (performance.now() - start < 500) outcome = found
+    t.equal(outcome ?? 'busy', 'busy')
+  }
+  tree.write('f', 'two\n')
+  await until(() => history.last(path)?.hash === hashOf('two\n'))
+  t.strictSame(hashes(), [hashOf('one\n'), hashOf('two\n')])
+  tree.write('f', '')
+  await until(() => history.last(path)?.hash === hashOf(''))
 })
