@@ -9,7 +9,7 @@ import { projectRoot } from './prepare.mjs'
 
 /** What runs. Tests and benchmarks change nothing of it. */
 const watched = ['schemas', 'src', 'plugins', 'board', 'scripts']
-/** The files are looked at: of a folder that it watches with all below, Node 20 misses changes. */
+/** The files are looked at, which is the same on all systems. */
 const lookMs = 300
 
 const args = process.argv.slice(2)

@@ -45,7 +45,7 @@ export function withNextCommit<Result>(
   })
 }
 
-/** An index of its own with the files of the commit, an empty working tree, and whom the next commit is by. */
+/** An index of its own with the files of the commit, an empty working tree, and the author of the next commit. */
 async function readBase(tree: OpenTree, scratch: string, signal: AbortSignal) {
   const [workTree, gitDir] = [join(scratch, 'tree'), join(scratch, 'git')]
   await Promise.all([mkdir(workTree), mkdir(gitDir)])
