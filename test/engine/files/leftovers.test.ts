@@ -12,10 +12,14 @@ t.test(
   'temporary files of a process that has ended are removed, though its id is still taken',
   { skip: process.platform !== 'linux' && 'Linux says so in /proc' },
   async (t) => {
-    // The parent of the first sleep becomes another program, which never asks how its child has ended.
-    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'ignore'] })
+    // The parent becomes another program, which never asks how its child has ended. The child ends only then: a shell would have asked.
+    const parent = spawn('sh', ['-c', 'cat <&3 & echo $!; exec sleep 600'], {
+      stdio: ['ignore', 'pipe', 'ignore', 'pipe']
+    })
     t.teardown(() => parent.kill('SIGKILL'))
-    const pid = Number(String((await once(parent.stdout, 'data'))[0]))
+    const pid = Number(String((await once(parent.stdout!, 'data'))[0]))
+    await until(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8') === 'sleep\n')
+    parent.stdio[3]!.destroy()
     await until(() => / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
 
     const name = (id: number) => `.async-crud-mcp-${id}-a-0123456789abcdef.tmp`
