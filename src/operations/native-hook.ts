@@ -136,7 +136,7 @@ async function takePart(
 
 /** In a large tree Git takes seconds: the hook is told that it is waited for, before it takes the server to hang. */
 async function announced({ progress, config }: OperationContext, work: () => Promise<Outcome>): Promise<Outcome> {
-  const waitSeconds = (maxJudgeMs + 2 * config.hooks.look_ms) / 1000
+  const waitSeconds = (maxJudgeMs + config.hooks.look_ms) / 1000
   const announce = () => progress?.({ message: 'Git is asked what the command may change', waitSeconds })
   const timer = setTimeout(announce, quietMs)
   try {

@@ -1,5 +1,5 @@
 // The shell commands that are running, and what they change. What is seen on the disk while one is open is logged at its end, as its own.
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../support/logger.ts'
 import { createSlices } from '../../support/slices.ts'
 import type { Now } from '../versions/made-step.ts'
@@ -9,11 +9,11 @@ import type { FileClock } from './file-clock.ts'
 import type { FoundChange } from './found-change.ts'
 import { createHeldChanges, maxHeldMs, type Found } from './held-changes.ts'
 import { lookAt } from './look.ts'
-import { isAwaited, isOpen, type CommandStart, type OpenCommand } from './open-command.ts'
+import { isOpen, type CommandStart, type OpenCommand } from './open-command.ts'
 import { createRecentCommands } from './recent-commands.ts'
 import { createStatesBefore } from './states-before.ts'
 import { createSuspects } from './suspects.ts'
-import { findUnused, inTime, lookAround, type UnusedParts } from './unused-files.ts'
+import { findUnused, lookAround, type UnusedParts } from './unused-files.ts'
 
 export interface CommandParts extends UnusedParts {
   readonly clock: FileClock
@@ -34,9 +34,10 @@ const maxNoted = 50
 export function createCommands(parts: CommandParts) {
   const { history, treeChanges, clock, log } = parts
   const commands = createRecentCommands(maxHeldMs)
+  const { isAwaited } = commands
   const suspects = createSuspects(commands, parts.history)
   const states = createStatesBefore(parts)
-  const held = createHeldChanges(history, suspects, states)
+  const held = createHeldChanges(history, commands, suspects, states)
   const timers = new Map<OpenCommand, NodeJS.Timeout>()
   /** Of commands whose end is reported, until all that they have made is logged. */
   const ending = new Set<Promise<void>>()
@@ -60,14 +61,16 @@ export function createCommands(parts: CommandParts) {
     }
     firstLook ??= parts.lookAtUsed()
     await firstLook
-    await inTime(states.findAll(start.effect.files, [...commands.unsettled]), parts.lookMs())
+    const late = delay(parts.lookMs(), undefined, { ref: false })
+    await Promise.race([states.findAll(start.effect.files, [...commands.unsettled]), late])
     const { absent, isWhole } = await lookAt(start.effect, parts)
-    const before = isWhole ? undefined : await lookAround(parts, states, () => [...commands.unsettled])
+    const surveys = isWhole ? undefined : lookAround(parts, states, () => [...commands.unsettled])
+    const before = await Promise.race([surveys, late])
     await noteOthers()
     await catchUp()
     if (commands.open.size >= maxOpen) void end(findOpen(() => true)!)
     count += 1
-    const command = { ...start, number: count, begun: clock.now(), absent, isWhole, before, isUnsettled: true }
+    const command = { ...start, number: count, begun: clock.now(), absent, isWhole, before }
     commands.add(command)
     arm(command)
     return command

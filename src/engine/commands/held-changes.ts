@@ -7,7 +7,7 @@ import type { Now } from '../versions/made-step.ts'
 import { isStillThere } from '../versions/observed-version.ts'
 import { decide, toAuthor, type Suspects, type Verdict } from './attribution.ts'
 import { toSteps, type FoundChange } from './found-change.ts'
-import { isAwaited } from './open-command.ts'
+import type { RecentCommands } from './recent-commands.ts'
 import type { StatesBefore } from './states-before.ts'
 import type { SuspectsByPath } from './suspects.ts'
 
@@ -28,7 +28,12 @@ export interface Found {
 
 type IsMeant = (verdict: Verdict, one: Held) => boolean
 
-export function createHeldChanges(history: History, suspects: SuspectsByPath, states: StatesBefore) {
+export function createHeldChanges(
+  history: History,
+  { isAwaited }: RecentCommands,
+  suspects: SuspectsByPath,
+  states: StatesBefore
+) {
   const held = new Map<string, Held>()
   let timer: NodeJS.Timeout | undefined
 

@@ -43,19 +43,12 @@ export interface OpenCommand extends CommandStart {
   /** The name under which it goes on in the background; undefined while it is in the foreground. */
   task?: string
   ended?: Moment
-  /** True until all that it has made is logged. */
-  isUnsettled: boolean
 }
 
 /** Behind the end that is reported, its changes may still be noticed. */
 export const graceMs = 500
 
 export const isOpen = ({ ended }: OpenCommand): boolean => ended === undefined
-
-/** Its end will tell more, and comes soon. */
-export function isAwaited(command: OpenCommand): boolean {
-  return command.isUnsettled && command.task === undefined
-}
 
 export function authorOf(command: OpenCommand, operation: string): Author {
   const { agentId, changeSet, text } = command

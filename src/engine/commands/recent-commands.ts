@@ -22,6 +22,8 @@ export function createRecentCommands(keepMs: number) {
     open: open as ReadonlySet<OpenCommand>,
     /** Those of which not all is logged that they have made. */
     unsettled: unsettled as ReadonlySet<OpenCommand>,
+    /** Its end will tell more, and comes soon. */
+    isAwaited: (command: OpenCommand): boolean => unsettled.has(command) && command.task === undefined,
     /** When the first of all began. */
     firstBegun: (): Moment | undefined => all.values().next().value?.begun,
     /** The one that ended last is the first. */
@@ -35,16 +37,13 @@ export function createRecentCommands(keepMs: number) {
       open.delete(command)
       ended.push(Object.assign(command, { ended: at }))
     },
-    settle(command: OpenCommand): void {
-      command.isUnsettled = false
-      unsettled.delete(command)
-    },
+    settle: (command: OpenCommand): void => void unsettled.delete(command),
     /** One that has ended may have made what a longer one finds at its own end, or what is still to be found at its own. */
     forgetEnded(this: void): void {
       const firstAwaited = Math.min(...[...unsettled].map(({ begun }) => begun.at))
       const before = Math.min(firstAwaited, Date.now() - keepMs)
-      const isOld = ({ isUnsettled, ended: { at } }: EndedCommand, index: number) =>
-        !isUnsettled && (at <= before || index < ended.length - maxEnded)
+      const isOld = (one: EndedCommand, index: number) =>
+        !unsettled.has(one) && (one.ended.at <= before || index < ended.length - maxEnded)
       const old = new Set(ended.filter(isOld))
       ended = ended.filter((one) => !old.has(one))
       for (const one of old) all.delete(one)

@@ -45,7 +45,7 @@ export function createSuspects(commands: RecentCommands, history: Pick<History, 
     if (there.kind === 'file') return suspectsOfFile(path, there.identity)
     const { commands: now, hasOthers } = suspectsNow()
     const all = new Set([...now, ...commands.unsettled, ...endedSince(since)])
-    return { commands: all, hasOthers: hasOthers && ![...all].some(({ isUnsettled }) => isUnsettled) }
+    return { commands: all, hasOthers: hasOthers && ![...all].some((one) => commands.unsettled.has(one)) }
   }
 
   function suspectsOfFile(path: string, stamp: Stamp): Suspects {

@@ -1,5 +1,4 @@
 // Files that nobody has used: what they are before a command that may write to any, and which of them it has changed.
-import { setTimeout as delay } from 'node:timers/promises'
 import type { ExamineParts } from '../watcher/examine.ts'
 import { findCleanBases, type Clean } from './clean-bases.ts'
 import type { FoundChange } from './found-change.ts'
@@ -21,7 +20,7 @@ export interface UnusedParts extends ExamineParts {
 /**
  * Finds what differs from HEAD, and keeps it if it is to be kept: a command may change it.
  * @param running commands that are not over yet
- * @returns undefined if that takes too long
+ * @returns undefined if nothing is looked for
  */
 export async function lookAround(
   all: UnusedParts,
@@ -29,22 +28,13 @@ export async function lookAround(
   running: () => readonly OpenCommand[]
 ): Promise<Surveys | undefined> {
   const { treeChanges, keepBounds, lookMs, ...parts } = all
-  const ms = lookMs()
-  if (ms === 0) return undefined
-  const look = async () => {
-    const surveys = await treeChanges.look()
-    const bounds = keepBounds()
-    const paths = [...(surveys?.values() ?? [])].flatMap(({ files }) => [...files.keys()])
-    await states.findAll(paths, running(), surveys)
-    if (bounds !== undefined) await keepUnsaved(paths, parts, bounds)
-    return surveys
-  }
-  return inTime(look(), ms)
-}
-
-/** Undefined if it takes too long. */
-export async function inTime<Result>(work: Promise<Result>, ms: number): Promise<Result | undefined> {
-  return Promise.race([work, delay(ms, undefined, { ref: false })])
+  if (lookMs() === 0) return undefined
+  const surveys = await treeChanges.look()
+  const bounds = keepBounds()
+  const paths = [...(surveys?.values() ?? [])].flatMap(({ files }) => [...files.keys()])
+  await states.findAll(paths, running(), surveys)
+  if (bounds !== undefined) await keepUnsaved(paths, parts, bounds)
+  return surveys
 }
 
 /** What may have changed since the command began, of files that are not in use. */

@@ -36,7 +36,7 @@ t.test('a hook is told that it is waited for, and waits until the command is jud
   const headers = { 'content-type': 'application/json' }
   // The body comes once Git has answered.
   const response = await fetch(`${url}/hooks/claude-code`, { method: 'POST', headers, body })
-  t.equal(Number(response.headers.get('x-wait-seconds')), 40)
+  t.equal(Number(response.headers.get('x-wait-seconds')), 30)
   letGo()
   t.match(await response.text(), /"permissionDecision":"deny".*of bob/s)
   t.equal(tree.read('a.txt'), 'a\nof bob\n')
