@@ -18,22 +18,12 @@ interface Reply {
   readonly type?: string
   readonly waitSeconds?: number
   readonly result?: Readonly<Record<string, unknown>>
-  readonly error?: { readonly message?: string; readonly code?: string }
-}
-
-/** What the operation refused. */
-export class CallRefused extends Error {
-  readonly code: string | undefined
-
-  constructor(message: string, code: string | undefined) {
-    super(`the server answered: ${message}`)
-    this.code = code
-  }
+  readonly error?: { readonly message?: string }
 }
 
 /**
  * @param root real path of the first root
- * @throws CallRefused; Error that says why there is no answer
+ * @throws Error that says why there is no answer
  */
 export async function callAuthority(
   root: string,
@@ -46,7 +36,7 @@ export async function callAuthority(
     for await (const line of readLines(socket, maxAnswerBytes)) {
       const { type, waitSeconds: granted = 0, result, error } = JSON.parse(line?.toString('utf8') ?? '{}') as Reply
       if (type === 'progress') onWait?.(granted)
-      if (error !== undefined) throw new CallRefused(error.message ?? '', error.code)
+      if (error !== undefined) throw new Error(`the server answered: ${error.message ?? ''}`)
       if (result !== undefined) return result
     }
     throw new Error('the server of the tree has gone')

@@ -8,7 +8,7 @@ const maxAnswerBytes = 64 * 1024 * 1024
 /** @param root real path of the first root */
 export function callLayers(root: string) {
   const { signal } = new AbortController()
-  /** @throws CallRefused; Error that says why there is no answer */
+  /** @throws Error that says why there is no answer */
   return async <Answer>(name: string, input: object): Promise<Answer> =>
     (await callAuthority(root, { name, input, signal, maxAnswerBytes })) as Answer
 }

@@ -64,8 +64,6 @@ const homeVariable = 'ASYNC_CRUD_MCP_HOME'
 
 /** The name of our entry in every client. */
 export const serverName = 'async-crud-mcp'
-/** Until version 0.1; such an entry is moved. */
-export const formerName = 'async-crud'
 
 export const clients: readonly Client[] = [
   {

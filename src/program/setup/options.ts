@@ -2,7 +2,6 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import {
   clients,
-  formerName,
   pathOf,
   type Client,
   type ClientName,
@@ -65,7 +64,7 @@ export function serverLocation(client: Client, launch: Launch, user: UserEnviron
   return {
     what: client.name,
     file: isOfProject ? pathOf(user).join(resolve(project), ...(client.projectFile ?? [])) : client.userFile(user),
-    ...serverTargets(client, client.entry(launch)),
+    target: createServerTarget(client, client.entry(launch)),
     ...(client.refusesMark === true && { refusesMark: true }),
     newMode: isOfProject ? projectMode : userMode
   }
@@ -75,9 +74,5 @@ export function locationOfRecord(what: string, file: string): EntryLocation | un
   const client = clients.find(({ name }) => name === (what as ClientName))
   if (what === persistenceRecord) return persistenceLocation(file)
   if (client === undefined) return hookLocationOfRecord(what, file)
-  return { what, file, ...serverTargets(client, {}), newMode: userMode }
-}
-
-function serverTargets(client: Client, value: Record<string, unknown>) {
-  return { target: createServerTarget(client, value), former: createServerTarget(client, value, formerName) }
+  return { what, file, target: createServerTarget(client, {}), newMode: userMode }
 }

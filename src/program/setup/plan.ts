@@ -23,8 +23,6 @@ export interface EntryLocation {
   readonly what: string
   readonly file: string
   readonly target: Target
-  /** The same under the name of an earlier version: it makes room. */
-  readonly former?: Target
   /** The client does not read the file if it begins with a byte order mark. */
   readonly refusesMark?: boolean
   /** Permissions of a file that does not exist yet. */
@@ -54,17 +52,16 @@ export function planAddition(
   const isChanged = within(file, () => all.length > 1 && all.some(({ target }) => isOther(target, text)))
   // Of several, one that changes is within what another has inserted: all go first, so that nothing is left of them later.
   let after = isChanged ? withoutAll(all, text, journal, isOurs) : text
-  for (const { what, target, former } of all) {
+  for (const { what, target } of all) {
     const record = isChanged ? undefined : journal.find(what, file)
     const before = after
     const isAsBefore = isAsInserted(text, record)
     const added = within(file, () => {
-      const start = former === undefined ? before : withoutOurs(before, former, record, isOurs)
-      const current = target.current(target.parse(start))
+      const current = target.current(target.parse(before))
       const isFree = current === undefined || isSame(current, target.value)
       if (!isFree && !isAsBefore && !isOurs(current))
         throw new Error('has an entry of this name that setup did not write: rename it, or pass --force to replace it')
-      return addEntry(start, target, record?.inserted)
+      return addEntry(before, target, record?.inserted)
     })
     after = added.text
     if (after !== before) records.push({ what, ...(added.inserted !== undefined && { inserted: added.inserted }) })
@@ -126,13 +123,9 @@ function listOf(locations: EntryLocation | readonly [EntryLocation, ...EntryLoca
 function withoutAll(all: readonly EntryLocation[], text: string, journal: Journal, isOurs: IsOurs): string {
   let rest = text
   // The last one that was inserted may be within an earlier one.
-  for (const { what, file, target, former } of all.toReversed()) {
-    const record = journal.find(what, file)
+  for (const { what, file, target } of all.toReversed()) {
     const before = rest
-    rest = within(file, () => {
-      const current = withoutOurs(before, target, record, isOurs)
-      return former === undefined ? current : withoutOurs(current, former, record, isOurs)
-    })
+    rest = within(file, () => withoutOurs(before, target, journal.find(what, file), isOurs))
   }
   return rest
 }

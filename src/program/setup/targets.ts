@@ -8,8 +8,8 @@ import { applyEdit } from './text-edit.ts'
 import { appendTable, parseToml, removeTable } from './toml-text.ts'
 
 /** The entry of our server among those of a client. */
-export function createServerTarget({ format, container }: Client, value: Data, name: string = serverName): Target {
-  const path = [container, name]
+export function createServerTarget({ format, container }: Client, value: Data): Target {
+  const path = [container, serverName]
   const replaceTable = (text: string) => {
     const rest = removeTable(text, path)
     return applyEdit(rest, appendTable(rest, path, value))
@@ -17,9 +17,9 @@ export function createServerTarget({ format, container }: Client, value: Data, n
   return {
     value,
     parse: (text) => (format === 'toml' ? parseToml(text) : parseJson(text, format)),
-    current: (data) => toData(data[container])[name],
+    current: (data) => toData(data[container])[serverName],
     others(data) {
-      const { [name]: _, ...servers } = toData(data[container])
+      const { [serverName]: _, ...servers } = toData(data[container])
       return replaceContainer(data, container, servers)
     },
     add: (text) => (format === 'toml' ? appendTable(text, path, value) : putInJson(text, path, value)),
@@ -108,9 +108,7 @@ export function isOurEntry(entry: unknown): boolean {
   if (typeof address === 'string')
     return /^http:\/\/(?:127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d+\/mcp\/?(?:\?tools=[\w,]*)?$/.test(address)
   const words = [command, ...toList(command), ...toList(args)].filter((word) => typeof word === 'string')
-  return words.some(
-    (word) => word.includes('async-crud-mcp') || /[\\/]dist[\\/](?:src[\\/]main\.js|main\.cjs)$/.test(word)
-  )
+  return words.some((word) => word.includes('async-crud-mcp') || /[\\/]dist[\\/]main\.cjs$/.test(word))
 }
 
 /** A user made a group with other hooks beside ours: it is not ours to remove. Cursor has no groups. */

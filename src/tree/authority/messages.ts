@@ -14,8 +14,8 @@ export interface Hello {
   readonly protocol: number
   /** What processes of one tree have in common: real paths, or the identity of a tree of several hosts and the paths of its further roots. */
   readonly roots: readonly string[]
-  /** Other paths of the first of them; undefined from a process of an older version. */
-  readonly known_as?: readonly string[]
+  /** Other paths of the first of them. */
+  readonly known_as: readonly string[]
   readonly member: Member
   /** The sessions and connections of the relay's clients that are alive: the leases that end with them stay. */
   readonly connections: readonly string[]
@@ -72,8 +72,8 @@ export type AuthorityMessage =
       readonly pid: number
       readonly settings: EngineSettings
       readonly state: StateOnDisk | undefined
-      /** Real paths; undefined from a process of an older version, which serves one host. */
-      readonly roots?: readonly string[]
+      /** Real paths. */
+      readonly roots: readonly string[]
       /** As in `lineage`. */
       readonly lineage: string | undefined
     }

@@ -204,7 +204,7 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs, onDoub
       pid,
       settings,
       state,
-      roots: roots ?? hello.roots,
+      roots,
       closed,
       isLeaving: () => isLeaving || isClosed,
       lineage: () => lineage,

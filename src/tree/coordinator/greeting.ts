@@ -11,15 +11,12 @@ export interface Greeting {
   readonly tree: string
 }
 
-/** The other end has answered, and does not know the secret. */
-export class WrongProof extends Error {}
-
-export const nonceBytes = 32
+const nonceBytes = 32
 const proofBytes = 32
 
 /**
  * Both sides give a number that is used once. Each proves that it knows the secret by signing both numbers.
- * @throws WrongProof
+ * @throws Error if the other end has answered, and does not know the secret
  */
 export async function greet(socket: Socket, side: Side, { secret, tree }: Greeting): Promise<void> {
   const { createHmac, randomBytes, timingSafeEqual } = lazyCrypto()
@@ -32,7 +29,7 @@ export async function greet(socket: Socket, side: Side, { secret, tree }: Greeti
   // The authority speaks last: a stranger learns nothing from it, and cannot send back what it hears.
   if (side === 'relay') socket.write(prove(side, nonce, theirNonce))
   const proof = await readBytes(socket, proofBytes)
-  if (!timingSafeEqual(proof, prove(other, theirNonce, nonce))) throw new WrongProof('the other end has another secret')
+  if (!timingSafeEqual(proof, prove(other, theirNonce, nonce))) throw new Error('the other end has another secret')
   if (side === 'authority') socket.write(prove(side, nonce, theirNonce))
 }
 
@@ -66,7 +63,7 @@ export async function withinTime(socket: Socket, limitMs: number, awaited: Promi
 }
 
 /** Later bytes stay in the socket for its next reader. */
-export function readBytes(socket: Socket, count: number): Promise<Buffer> {
+function readBytes(socket: Socket, count: number): Promise<Buffer> {
   return new Promise((resolve) => {
     const look = () => {
       const bytes = socket.read(count) as Buffer | null

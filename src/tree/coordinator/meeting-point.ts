@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import type { Address } from './address.ts'
-import { greet, nonceBytes, readBytes, withinTime, WrongProof } from './greeting.ts'
+import { greet, withinTime } from './greeting.ts'
 import { connectTo, greetingMs } from './local-link.ts'
 
 /** The socket may not be open yet, or fail to open. @param signal ends the attempt */
@@ -17,10 +17,6 @@ export interface MeetingPoint {
   readonly isInPlace: () => boolean
   readonly close: () => void
 }
-
-/** How a process of a version without proofs begins: with a message. */
-const olderBeginning = '{"type":"'
-const olderRefusal = 'this process is older than the one that serves this tree: update it and start it again'
 
 export function meetAt(address: Address): MeetingPoint {
   return {
@@ -45,25 +41,9 @@ async function admit(socket: Socket, secret: string, accept: (socket: Socket) =>
   // A stranger's connection must not keep a process running that ends.
   socket.unref()
   try {
-    await withinTime(socket, greetingMs, hear(socket, secret))
+    await withinTime(socket, greetingMs, greet(socket, 'authority', { secret, tree: '' }))
   } catch {
     return
   }
   accept(socket.ref())
-}
-
-/** @throws Error if the other end does not belong to this user */
-async function hear(socket: Socket, secret: string): Promise<void> {
-  const beginning = await readBytes(socket, nonceBytes)
-  if (beginning.toString('latin1').startsWith(olderBeginning)) await refuseOlder(socket)
-  socket.unshift(beginning)
-  await greet(socket, 'authority', { secret, tree: '' })
-}
-
-/** Older hooks look for `error`, older relays for `message`. They learn nothing of this tree. */
-async function refuseOlder(socket: Socket): Promise<never> {
-  const error = { code: 'SERVER_ERROR', message: olderRefusal }
-  const answer = `${JSON.stringify({ type: 'refused', id: 1, message: olderRefusal, error })}\n`
-  await new Promise<void>((resolve) => socket.end(answer, resolve))
-  throw new WrongProof(olderRefusal)
 }

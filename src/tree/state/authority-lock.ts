@@ -36,8 +36,8 @@ interface Holder {
   readonly root: string
   /** First root of the tree. */
   readonly tree: string
-  /** Its other paths; undefined from a process of an older version. */
-  readonly known_as?: readonly string[]
+  /** Its other paths. */
+  readonly known_as: readonly string[]
   readonly pid: number
 }
 
@@ -183,14 +183,7 @@ function writeHolder(fd: number, holder: Holder): void {
 /** Undefined if a process is just coming or going. */
 function readHolder(directory: StateDirectory): Holder | undefined {
   try {
-    const {
-      root,
-      tree,
-      known_as = [],
-      pid
-    } = JSON.parse(directory.read(fileName) ?? '') as {
-      [Name in keyof Holder]?: unknown
-    }
+    const { root, tree, known_as, pid } = JSON.parse(directory.read(fileName) ?? '') as Record<keyof Holder, unknown>
     const isHolder = typeof root === 'string' && typeof tree === 'string' && Number.isSafeInteger(pid)
     return isHolder && isTexts(known_as) ? { root, tree, known_as, pid: Number(pid) } : undefined
   } catch {
@@ -200,7 +193,7 @@ function readHolder(directory: StateDirectory): Holder | undefined {
 
 function refuseOtherTree({ root, directory }: RootLock, tree: string, knownAs: readonly string[]): void {
   const holder = readHolder(directory)
-  if (holder === undefined || isKnownTree([holder.tree], [tree], holder.known_as ?? [], knownAs)) return
+  if (holder === undefined || isKnownTree([holder.tree], [tree], holder.known_as, knownAs)) return
   const here = root.real === tree ? `start it with --known-as ${tree} if that is this folder at another path, ` : ''
   throw new TreeConflict(
     `${root.real} is already served, by process ${holder.pid} as part of the tree ${holder.tree}: ${here}start both with the same --dir, or stop that one`

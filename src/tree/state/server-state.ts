@@ -21,8 +21,8 @@ export interface ServerState {
     readonly name: string
     /** The first root, absolute. */
     readonly root: string
-    /** All roots, each of which has this state. Undefined in the state of a server before 0.2: it has the first only. Not in DUAL. */
-    readonly roots?: readonly string[]
+    /** All roots, each of which has this state. Not in DUAL. */
+    readonly roots: readonly string[]
     /** Other paths of the first root; absent if there are none. Not in DUAL. */
     readonly known_as?: readonly string[]
   }
@@ -36,7 +36,7 @@ type Unchecked<Shape> = { readonly [Name in keyof Shape]?: unknown }
 export function parseServerState(text: string): ServerState | undefined {
   const state = parseObject(text) as Unchecked<ServerState>
   const { version, transport, port, host, path, url, pid, started_at, process_start, project } = state
-  const { name, root, roots = [root], known_as = [] } = (project ?? {}) as Unchecked<ServerState['project']>
+  const { name, root, roots, known_as = [] } = (project ?? {}) as Unchecked<ServerState['project']>
   const isState =
     version === '1.0.0' &&
     (transport === 'stdio' ? port === null : transport === 'http' || transport === 'dual') &&

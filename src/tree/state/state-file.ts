@@ -125,7 +125,7 @@ export function findServer(folder: string, { onStale, onOther }: Passed = {}): F
 }
 
 /** False for a file that was copied along with the tree of a server. A folder that is mounted twice has two paths. */
-function isOf({ project: { root, roots = [root] } }: ServerState, folder: string): boolean {
+function isOf({ project: { roots } }: ServerState, folder: string): boolean {
   return roots.includes(folder) || roots.some((known) => isSameFolder(known, folder))
 }
 

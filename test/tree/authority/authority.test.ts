@@ -77,7 +77,14 @@ t.test(
         if (message.type !== 'hello') return
         attempts += 1
         const settings = { crud: {}, locks: {} }
-        const welcome = { type: 'welcome', pid: process.pid, settings, state: undefined, lineage: undefined } as const
+        const welcome = {
+          type: 'welcome',
+          pid: process.pid,
+          settings,
+          state: undefined,
+          roots: [tree.root],
+          lineage: undefined
+        } as const
         setTimeout(() => channel.send(welcome), 1300)
       }
     })
@@ -424,7 +431,7 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
   })
   t.ok(address.isInPlace())
   const member = { ...thisProcess, transport: 'stdio', host: '127.0.0.1', port: null } as const
-  const hello = { type: 'hello', protocol, roots, member, connections: [] } as const
+  const hello = { type: 'hello', protocol, roots, known_as: [], member, connections: [] } as const
   const { signal } = new AbortController()
   const relay = await connectFirst(point.targets, { hello, signal, silenceMs: () => 1000 })
   const call = { caller: { transport: 'internal' }, signal: new AbortController().signal } as const

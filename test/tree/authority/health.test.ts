@@ -203,6 +203,7 @@ t.test('every failure goes through a relay unchanged', async (t) => {
       type: 'hello',
       protocol,
       roots: [tree.root],
+      known_as: [],
       member: { ...thisProcess, transport: 'http', host: '', port: null },
       connections: []
     },

@@ -1,5 +1,5 @@
 // Asks the server which agents hold leases on a file, and loads as little of Node as possible.
-import { CallRefused, callAuthority } from '../call-authority.ts'
+import { callAuthority } from '../call-authority.ts'
 import type { Server } from '../find-server.ts'
 import { postJson, readJson } from '../post-json.ts'
 import { reachServer, TokenMissing } from '../reach-server.ts'
@@ -32,14 +32,10 @@ export interface Inquiry {
 
 /** Never the agent's own: the server reports to an agent once, with its next answer, which leases it has lost. */
 const ownName = 'async-crud-mcp guard'
-/** Such a file cannot be leased, so none is needed. */
-const unleasable: readonly unknown[] = ['PATH_OUTSIDE_BASE', 'NOT_A_FILE', 'ACCESS_DENIED']
 
 /** @throws Error that says why the server gave no answer */
 export async function findStanding({ agentId, ...inquiry }: Inquiry): Promise<Standing> {
   const answer = await ask(inquiry, { filepaths: [inquiry.file], agent_id: ownName })
-  // A server before 0.2 refuses the call.
-  if (unleasable.includes(answer['error_code'])) return { others: [], lack: undefined }
   if (typeof answer['message'] === 'string') throw new Error(`the server answered: ${answer['message']}`)
   const { status, results, enforcement } = answer
   const [result] = Array.isArray(results) ? (results as readonly { holders?: unknown; error_code?: unknown }[]) : []
@@ -48,6 +44,7 @@ export async function findStanding({ agentId, ...inquiry }: Inquiry): Promise<St
   const holders = result.holders as readonly (Lease & { readonly type?: unknown })[]
   const leases = holders.filter(({ type }) => type === 'lease')
   const own = leases.find(({ agent_id }) => agent_id === agentId)
+  // A file with an error cannot be leased, so no lease is needed.
   const isFree = enforcement !== 'required' || result.error_code !== undefined || own?.mode === 'exclusive'
   return {
     others: leases.filter(({ agent_id }) => agent_id !== agentId),
@@ -60,7 +57,7 @@ type Answer = Readonly<Record<string, unknown>>
 function ask({ server, token, signal }: Omit<Inquiry, 'agentId'>, input: object): Promise<Answer> {
   return reachServer(server, token, {
     overHttp: (url) => post(url, input, token, signal),
-    throughSocket: (root) => askAuthority(root, input, signal)
+    throughSocket: (root) => callAuthority(root, { name: 'lock_status', input, signal })
   })
 }
 
@@ -72,13 +69,4 @@ async function post(base: URL, input: object, token: string, signal: AbortSignal
   if (response.statusCode === 401 && typeof message === 'string')
     throw new TokenMissing(`the server answered: ${message}`)
   return fields
-}
-
-async function askAuthority(root: string, input: object, signal: AbortSignal): Promise<Answer> {
-  try {
-    return await callAuthority(root, { name: 'lock_status', input, signal })
-  } catch (error) {
-    if (error instanceof CallRefused && unleasable.includes(error.code)) return { error_code: error.code }
-    throw error
-  }
 }
