@@ -2,19 +2,18 @@
 import { randomUUID } from 'node:crypto'
 import { largeBytes, largeTurn, pieceBytes } from './large-work.ts'
 import { cutPlace } from './cut-text.ts'
+import type { Fields } from './json-fields.ts'
 
 /** A text up to this length is encoded with the rest. */
 const longText = 65_536
 
-type Members = Readonly<Record<string, unknown>>
-
 /** Whether the input or the answer of an operation has a large text, or texts that are large together. */
-export function isLarge({ content, results, files }: Members): boolean {
+export function isLarge({ content, results, files }: Fields): boolean {
   if (typeof content === 'string') return content.length > largeBytes
   const items = results ?? files
   if (!Array.isArray(items)) return false
   let length = 0
-  for (const item of items as (Members | null)[]) {
+  for (const item of items as (Fields | null)[]) {
     const text = item?.['content']
     if (typeof text === 'string') length += text.length
   }

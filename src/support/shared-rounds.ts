@@ -10,8 +10,6 @@ interface Round<Result> {
   hasEnded: boolean
 }
 
-export type SharedRounds<Result> = ReturnType<typeof createSharedRounds<Result>>
-
 export function createSharedRounds<Result>() {
   /** Those that have not begun, by key. */
   const next = new Map<string, Round<Result>>()

@@ -15,8 +15,6 @@ export interface Stay {
   readonly to: number
 }
 
-export type Stays = ReturnType<typeof createStays>
-
 /** That have ended, the latest of them. */
 const maxStays = 20_000
 

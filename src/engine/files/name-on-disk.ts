@@ -1,8 +1,9 @@
 // The names that a path has on the disk. Some file systems take other letters, or another normal form, for the same name.
-import { lstatSync, readdirSync, realpathSync } from 'node:fs'
+import { readdirSync, realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { orUndefined } from '../../support/attempt.ts'
 import { OperationError } from '../../errors.ts'
+import { isThere } from '../../support/is-there.ts'
 import { lockKey } from './lock-key.ts'
 import { segmentsBelow, type Root } from './roots.ts'
 
@@ -54,8 +55,8 @@ function probe(folder: string): boolean | undefined {
     const other = upper === name ? name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()) : upper
     if (other === name || names.includes(other)) continue
     // Some file systems give a file another inode number under each spelling.
-    if (isThere(folder, other)) return true
-    if (isThere(folder, name)) return false
+    if (isThere(join(folder, other))) return true
+    if (isThere(join(folder, name))) return false
   }
   return undefined
 }
@@ -72,10 +73,6 @@ function readName(folder: string, name: string): string {
   if (names.includes(name)) return name
   const key = lockKey(name)
   return names.find((other) => lockKey(other) === key) ?? name
-}
-
-function isThere(folder: string, name: string): boolean {
-  return lstatSync(join(folder, name), { throwIfNoEntry: false }) !== undefined
 }
 
 /** @param real the path by which the system has it on the disk */

@@ -3,8 +3,6 @@ import { OperationError } from '../../errors.ts'
 import { ownFolder, temporaryPrefix, temporarySuffix } from './temporary-names.ts'
 import { compileFileGlob } from './glob/plain-pattern.ts'
 
-export type Protection = ReturnType<typeof createProtection>
-
 /** @param patterns globs relative to a root, matched without regard to case and Unicode look-alikes */
 export function createProtection(patterns: readonly string[]) {
   const matchers = patterns.map((pattern) => compileFileGlob(pattern.toLowerCase()))

@@ -9,8 +9,6 @@ interface Unreported {
   readonly bulk: Set<AgentView>
 }
 
-export type UnreportedViews = ReturnType<typeof createUnreportedViews>
-
 export function createUnreportedViews() {
   const byAgent = new Map<string, Unreported>()
 

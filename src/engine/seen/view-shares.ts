@@ -21,8 +21,6 @@ interface Share {
 /** Agents that hold more than this share make room first. */
 const heavyShare = 1 / 8
 
-export type ViewShares = ReturnType<typeof createViewShares>
-
 /**
  * The agent that holds most makes room, so that no agent loses its views by what another one reads. If no agent holds much,
  * the one not heard of for longest does; agents with a single view, as a flood of names makes them, count as one.

@@ -7,8 +7,6 @@ const sizePerCharacter = 5
 
 const sizeOf = ({ text }: KnownText): number => text.length * sizePerCharacter + 200
 
-export type KnownTexts = ReturnType<typeof createKnownTexts>
-
 /** @param maxBytes bound on what is kept; 0 keeps nothing */
 export function createKnownTexts(maxBytes: number) {
   const kept =

@@ -1,4 +1,5 @@
 // A string where a list or an object is meant: its JSON, as some harnesses send it, or one path of a list of paths.
+import { isFields } from '../../support/json-fields.ts'
 import { parseJson } from './parse-json.ts'
 
 /** The keywords of JSON Schema that decide what a value means. */
@@ -35,6 +36,6 @@ export function fromText(text: string, schema: JsonSchema): unknown {
 
 /** A path may look like a list, too: `[1]` is a usual name of a folder. */
 function fits(value: unknown, { type, items }: JsonSchema): boolean {
-  if (type !== 'array') return typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (type !== 'array') return isFields(value)
   return Array.isArray(value) && (items?.type !== 'string' || value.every((item) => typeof item === 'string'))
 }

@@ -1,4 +1,5 @@
 // Parses the parameters of a call that came as strings of JSON, at the edge of the process: a relay and its authority see the same input.
+import { isFields, type Fields } from '../../support/json-fields.ts'
 import { fromText, wantsJson, type JsonSchema } from './json-text.ts'
 
 /** @returns the input with its lists and objects; a promise if one of them is large. An input that has them already comes back as it is */
@@ -8,17 +9,12 @@ export function createUnpack(input: JsonSchema): Unpack {
   const lists = Object.entries(input.properties ?? {}).filter(([, schema]) => wantsJson(schema))
   return (given) => {
     if (typeof given === 'string') return fromText(given, input)
-    if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
-    const members = given as Readonly<Record<string, unknown>>
-    if (!lists.some(([name]) => typeof members[name] === 'string')) return given
-    return unpackMembers(members, lists)
+    if (!isFields(given) || !lists.some(([name]) => typeof given[name] === 'string')) return given
+    return unpackMembers(given, lists)
   }
 }
 
-function unpackMembers(
-  members: Readonly<Record<string, unknown>>,
-  lists: readonly (readonly [name: string, schema: JsonSchema])[]
-): unknown {
+function unpackMembers(members: Fields, lists: readonly (readonly [name: string, schema: JsonSchema])[]): unknown {
   const unpacked = lists.flatMap(([name, schema]) => {
     const text = members[name]
     return typeof text === 'string' ? [[name, fromText(text, schema)] as const] : []

@@ -1,8 +1,9 @@
 // The paths that the arguments of a command mean, with its patterns looked up as a shell does.
-import { lstatSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { compilePathGlob } from '../../engine/files/glob/glob.ts'
 import { orUndefined } from '../../support/attempt.ts'
+import { isThere } from '../../support/is-there.ts'
 import type { Argument } from '../../support/shell/simple-command.ts'
 
 /** Paths of one pattern. */
@@ -49,8 +50,4 @@ function matchesOf(pattern: string, folder: string): string[] | undefined {
     if (found.length > maxMatches) return undefined
   }
   return found
-}
-
-function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }

@@ -1,10 +1,10 @@
 // What a Git command that discards uncommitted work would take: which paths, and what it leaves there.
-import { lstatSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
+import { isFolder, isThere } from '../../support/is-there.ts'
 import { readOptions } from '../../support/shell/options.ts'
 import { runGit } from '../../support/project/run-git.ts'
 import { hasUnmatched, listCleaned, listIgnored, resolveCommit, resolveTree } from '../../support/project/tree-look.ts'
-import { fromIndex, fromTree, isThere, removalOf, toCommit, wholeTree } from './tree-discard.ts'
+import { fromIndex, fromTree, removalOf, toCommit, wholeTree } from './tree-discard.ts'
 import { isTracked, leftBlob, noDiscard, unknownDiscard, type Discard, type Look, type Taken } from './discard.ts'
 
 /** A call whose arguments are known. */
@@ -170,7 +170,6 @@ async function remove(call: KnownCall, look: Look): Promise<Discard> {
   // Without force Git refuses what differs from HEAD.
   if (!has('force') || has('cached') || has('dry-run')) return noDiscard
   if (has('pathspec-from-file')) return unknownDiscard('which paths it reads from a file')
-  const isFolder = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
   if (!has('r') && operands.some((path) => isFolder(resolve(call.folder, path)))) return noDiscard
   if (!has('ignore-unmatch') && (await hasUnmatched(look.tree, call.folder, operands, look.signal))) return noDiscard
   const taken = new Map<string, Taken>()

@@ -1,7 +1,8 @@
 // What a recursive removal would take: `rm -r`, `find -delete`, and `rm` of what `find` finds.
-import { lstatSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { orUndefined } from '../../support/attempt.ts'
+import { isFolder } from '../../support/is-there.ts'
 import { readOptions } from '../../support/shell/options.ts'
 import type { SimpleCommand } from '../../support/shell/simple-command.ts'
 import { expandArguments } from './expand.ts'
@@ -59,8 +60,4 @@ function unknown(what: string): Removal {
 function realPath(path: string): string | undefined {
   const folder = orUndefined(() => realpathSync(dirname(path)))
   return folder === undefined ? undefined : join(folder, basename(path))
-}
-
-function isFolder(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }

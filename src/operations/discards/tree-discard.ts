@@ -1,6 +1,6 @@
 // What a command takes that makes files those of a commit, of the index, or of nothing.
-import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { isFolder, isThere } from '../../support/is-there.ts'
 import type { Options } from '../../support/shell/options.ts'
 import {
   changesFromHead,
@@ -109,7 +109,7 @@ async function changesTo(look: Look, id: string): Promise<ReadonlyMap<string, Pa
 /** The removal of files and whole folders, of which what differs from HEAD is taken. */
 export async function removalOf(paths: readonly string[], look: Look | undefined): Promise<Discard> {
   const files = look === undefined ? new Map<string, UnsavedFile>() : (await look.unsaved()).files
-  const folders = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+  const folders = paths.filter(isFolder)
   const whole = new Set(folders)
   const taken = new Map<string, Taken>()
   for (const path of paths) if (!whole.has(path) && isThere(path)) taken.set(path, { left: 'nothing' })
@@ -124,8 +124,4 @@ export function isWithin(path: string, whole: ReadonlySet<string>): boolean {
     if (whole.has(here)) return true
     if (dirname(here) === here) return false
   }
-}
-
-export function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }

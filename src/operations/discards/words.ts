@@ -1,5 +1,6 @@
 // What a session is told of a command: whose lines it would take, and what does the same for its own.
 import { beginningOf } from '../../support/cut-text.ts'
+import { quoteWord } from '../../support/shell/quote-word.ts'
 import type { Lost } from './lost-lines.ts'
 
 export interface LostFile {
@@ -22,7 +23,7 @@ export interface Found {
 export function refusalText(agentId: string, command: string, { lost, notLooked, own }: Found): string {
   const files = lost.slice(0, maxFiles).map(({ shown, lost: lines }) => `- ${shown}: ${describe(lines)}`)
   const more = lost.length + notLooked - files.length
-  const paths = own.slice(0, maxOwn).map(quote).join(' ')
+  const paths = own.slice(0, maxOwn).map(quoteWord).join(' ')
   const ownWords =
     own.length === 0 || own.length > maxOwn
       ? 'name only files of your own, for example: git restore -- path'
@@ -43,7 +44,7 @@ export function sweptText(swept: readonly LostFile[], agentId: string): string {
     'async-crud-mcp: this commit takes in uncommitted lines of others:',
     ...files,
     ...(more > 0 ? [`- and ${more} more files`] : []),
-    `To commit only your own: async-crud-mcp land --agent ${quote(agentId)}, or git add only your files.`
+    `To commit only your own: async-crud-mcp land --agent ${quoteWord(agentId)}, or git add only your files.`
   ].join('\n')
 }
 
@@ -52,16 +53,12 @@ export function unknownText(why: readonly string[]): string {
 }
 
 export function unopenedText(folders: readonly string[]): string {
-  const status = folders.slice(0, 3).map((folder) => `git -C ${quote(folder)} status`)
+  const status = folders.slice(0, 3).map((folder) => `git -C ${quoteWord(folder)} status`)
   return `async-crud-mcp could not ask Git what this command would discard: Git is not in the PATH of the server, or refuses the repository. The command runs unchecked, and of files that are not in use nothing is kept. Tell whoever runs the server that this has to work for it: ${status.join('; ')}`
 }
 
 function describe(lost: Lost): string {
   return [...lost].map(([name, lines]) => `${lines} ${lines === 1 ? 'line' : 'lines'} of ${name}`).join(', ')
-}
-
-function quote(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /** Its first line, as far as it is short. */

@@ -8,11 +8,11 @@ import {
   toCommand,
   toEdit,
   toEditOfAll,
-  toFields,
   toSearchedLines
 } from './fields.ts'
-import type { Fields, FileEdit, Harness, NativeEvent, ShownText } from './native-call.ts'
+import type { FileEdit, Harness, NativeEvent, ShownText } from './native-call.ts'
 import { readPatchText } from './patch-text.ts'
+import { toFields, type Fields } from '../../support/json-fields.ts'
 
 /** What each tool that changes files is about to do. */
 const editTools: Readonly<Record<string, (input: Fields, cwd: string) => readonly FileEdit[]>> = {

@@ -1,7 +1,8 @@
 // Hooks of Cursor (preToolUse, postToolUse, beforeShellExecution, afterShellExecution, afterFileEdit, beforeReadFile, sessionEnd).
 import { resolve } from 'node:path'
-import { countLines, requirePath, requireText, textOf, toCommand, toEditOfAll, toFields } from './fields.ts'
-import type { Fields, Harness, NativeEvent } from './native-call.ts'
+import { countLines, requirePath, requireText, textOf, toCommand, toEditOfAll } from './fields.ts'
+import type { Harness, NativeEvent } from './native-call.ts'
+import { toFields, type Fields } from '../../support/json-fields.ts'
 
 const editTools: readonly unknown[] = ['Write', 'Edit', 'StrReplace', 'Delete', 'EditNotebook']
 const beforeEvents: readonly unknown[] = ['preToolUse', 'beforeShellExecution']

@@ -2,11 +2,9 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import type { StringPatch } from '../../../schemas/patches.ts'
-import type { Fields, FileEdit, ShellCommand, ShownText } from './native-call.ts'
-
-export function toFields(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
-}
+import { toFields, type Fields } from '../../support/json-fields.ts'
+import { quoteWord } from '../../support/shell/quote-word.ts'
+import type { FileEdit, ShellCommand, ShownText } from './native-call.ts'
 
 export function textOf(fields: Fields, ...names: readonly string[]): string | undefined {
   for (const name of names) {
@@ -48,7 +46,7 @@ export function toCommand(input: Fields, cwd: string, ...folders: readonly strin
 function commandOfWords(words: readonly string[]): string {
   const [shell = '', flags = '', line] = words
   if (words.length === 3 && /(?:^|\/)(?:ba|z|da|k)?sh$/.test(shell) && /^-\w*c$/.test(flags)) return line ?? ''
-  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ')
+  return words.map(quoteWord).join(' ')
 }
 
 /** An edit by text; an empty text to find creates or replaces the file. */

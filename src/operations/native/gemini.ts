@@ -1,17 +1,8 @@
 // Hooks of Gemini CLI (BeforeTool, AfterTool, BeforeAgent, SessionEnd).
 import { resolve } from 'node:path'
-import {
-  countLines,
-  integerOf,
-  requirePath,
-  requireText,
-  textOf,
-  toCommand,
-  toEdit,
-  toFields,
-  toListedLines
-} from './fields.ts'
-import type { Fields, FileEdit, Harness, NativeEvent, ShownText } from './native-call.ts'
+import { countLines, integerOf, requirePath, requireText, textOf, toCommand, toEdit, toListedLines } from './fields.ts'
+import type { FileEdit, Harness, NativeEvent, ShownText } from './native-call.ts'
+import { toFields, type Fields } from '../../support/json-fields.ts'
 
 const editTools: Readonly<Record<string, (input: Fields, cwd: string) => readonly FileEdit[]>> = {
   write_file: (input, cwd) => [{ path: requirePath(input, cwd, 'file_path'), content: textOf(input, 'content') ?? '' }],

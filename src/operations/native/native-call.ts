@@ -1,8 +1,6 @@
 // What a harness reports of its own tools, the same for every harness.
 import type { StringPatch } from '../../../schemas/patches.ts'
-
-/** Any object of a harness's own JSON. */
-export type Fields = Readonly<Record<string, unknown>>
+import type { Fields } from '../../support/json-fields.ts'
 
 /** One file that a native tool is about to change. Without `patches` the whole file counts as changed. */
 export interface FileEdit {

@@ -1,8 +1,9 @@
 // Hooks of opencode: its plugin (src/program/setup/opencode-plugin.ts) sends what "tool.execute.before" and "after" get, as one object.
 import { resolve } from 'node:path'
-import { requirePath, requireText, textOf, toCommand, toEdit, toFields, toListedLines } from './fields.ts'
-import type { Fields, FileEdit, Harness, NativeEvent, ShownText } from './native-call.ts'
+import { requirePath, requireText, textOf, toCommand, toEdit, toListedLines } from './fields.ts'
+import type { FileEdit, Harness, NativeEvent, ShownText } from './native-call.ts'
 import { readPatchText } from './patch-text.ts'
+import { toFields, type Fields } from '../../support/json-fields.ts'
 
 const editTools: Readonly<Record<string, (input: Fields, cwd: string) => readonly FileEdit[]>> = {
   edit: (args, cwd) => [

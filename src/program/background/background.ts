@@ -10,6 +10,7 @@ import { askProcessStart } from '../../support/ask-process-start.ts'
 import { isRunning } from '../../support/process-identity.ts'
 import { createStateFile } from '../../tree/state/state-file.ts'
 import { timestamp } from '../../support/timestamp.ts'
+import { parseFields } from '../../support/json-fields.ts'
 
 export interface BackgroundStart {
   /** Node, main.js and what comes before the flags. */
@@ -111,7 +112,7 @@ export function urlOf(record: BackgroundRecord): string | undefined {
   const state = createStateFile(record.root).read()
   if (state?.pid === record.pid && state.url !== null) return state.url
   for (const line of linesOf(record).reverse()) {
-    const { pid, msg } = parseLine(line)
+    const { pid, msg } = parseFields(line) ?? {}
     const url = pid === record.pid ? /^listening on (\S+), MCP at ([^\s,]+)/.exec(String(msg))?.[2] : undefined
     if (url !== undefined) return url
   }
@@ -178,12 +179,12 @@ function lastLinesOf(record: BackgroundRecord): string[] {
   return linesOf(record)
     .filter((line) => {
       // Other servers of this user write to the same log.
-      const { pid } = parseLine(line)
+      const { pid } = parseFields(line) ?? {}
       return pid === undefined || pid === record.pid
     })
     .slice(-lastLines)
     .map((line) => {
-      const { level, msg } = parseLine(line)
+      const { level, msg } = parseFields(line) ?? {}
       return level === undefined ? line : String(msg)
     })
 }
@@ -209,14 +210,5 @@ function readTail(path: string): string[] {
     return (size > maxTailBytes ? lines.slice(1) : lines).filter((line) => line !== '')
   } finally {
     closeSync(fd)
-  }
-}
-
-function parseLine(line: string): { pid?: unknown; level?: unknown; msg?: unknown } {
-  try {
-    const value: unknown = JSON.parse(line)
-    return typeof value === 'object' && value !== null ? value : {}
-  } catch {
-    return {}
   }
 }

@@ -1,4 +1,5 @@
 // One line of the log for human readers.
+import { parseFields } from '../../support/json-fields.ts'
 import { paint } from './output.ts'
 
 const levels: Readonly<Record<number, readonly [name: string, style: Parameters<typeof paint>[0]]>> = {
@@ -13,7 +14,7 @@ const wellKnown = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'err'])
 
 /** Time, level, message, then the other fields of the line; a line that is not JSON stays as it is. */
 export function toReadableLine(line: string, stream: NodeJS.WriteStream = process.stdout): string {
-  const entry = parse(line)
+  const entry = parseFields(line)
   if (entry === undefined) return line
   const [name, style] = levels[Number(entry['level'])] ?? ['', 'white']
   const time = typeof entry['time'] === 'number' ? new Date(entry['time']).toLocaleTimeString('sv') : '--:--:--'
@@ -39,13 +40,4 @@ function toText(value: unknown): string {
 function visible(text: string): string {
   // oxlint-disable-next-line eslint/no-control-regex -- these are what is looked for
   return text.replaceAll(/[\u0000-\u001F\u007F-\u009F]/g, (character) => JSON.stringify(character).slice(1, -1))
-}
-
-function parse(line: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(line)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -1,7 +1,6 @@
 // What the hook itself must know of an event: which server it concerns, and whether a tool waits for its answer. The server reads the rest.
 import { resolve } from 'node:path'
-
-type Fields = Readonly<Record<string, unknown>>
+import { parseFields, toFields, type Fields } from '../../support/json-fields.ts'
 
 export interface EventFacts {
   /** Absolute; the file that the tool is about, if it names one. */
@@ -25,7 +24,7 @@ const patchFile = /^\s*\*\*\* (?:Add|Update|Delete) File:\s*(.+)$/m
 
 /** @throws Error if the text is no JSON object */
 export function readEvent(text: string): EventFacts {
-  const event = parse(text)
+  const event = parseEvent(text)
   const { cwd, directory, workspace_roots, hook_event_name, event: name, tool_input, args } = event
   const [workspace] = Array.isArray(workspace_roots) ? (workspace_roots as readonly unknown[]) : []
   const folder = resolve([cwd, directory, workspace].find((given) => typeof given === 'string') ?? '')
@@ -38,19 +37,11 @@ export function readEvent(text: string): EventFacts {
   }
 }
 
-function parse(text: string): Fields {
-  let event: unknown
-  try {
-    event = JSON.parse(text)
-  } catch {
-    // Reported below, together with JSON that is no object.
-  }
-  if (typeof event === 'object' && event !== null) return event as Fields
-  throw new Error('the hook input on standard input is not a JSON object')
-}
-
-function toFields(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {}
+/** @throws Error if the text is no JSON object */
+export function parseEvent(text: string): Fields {
+  const event = parseFields(text)
+  if (event === undefined) throw new Error('the hook input on standard input is not a JSON object')
+  return event
 }
 
 function findText(fields: Fields, names: readonly string[]): string | undefined {

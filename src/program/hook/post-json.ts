@@ -1,5 +1,6 @@
 // Posts JSON to a server. Loads as little of Node as possible.
 import type { IncomingMessage } from 'node:http'
+import { parseFields, type Fields } from '../../support/json-fields.ts'
 
 export interface Post {
   /** JSON. */
@@ -30,7 +31,7 @@ export async function postJson(url: URL, { body, headers, token, signal }: Post)
 /** @returns undefined for anything but a JSON object @throws Error if the answer is cut off, or larger than any */
 export async function readJson(
   response: IncomingMessage
-): Promise<{ readonly text: string; readonly fields: Readonly<Record<string, unknown>> } | undefined> {
+): Promise<{ readonly text: string; readonly fields: Fields } | undefined> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -39,10 +40,6 @@ export async function readJson(
     chunks.push(chunk)
   }
   const text = Buffer.concat(chunks).toString()
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? { text, fields: value as Record<string, unknown> } : undefined
-  } catch {
-    return undefined
-  }
+  const fields = parseFields(text)
+  return fields && { text, fields }
 }

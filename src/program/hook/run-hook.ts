@@ -1,5 +1,6 @@
 // async-crud-mcp hook <harness>: passes what a harness reports of its own tools to the server, and prints the answer.
 import { text } from 'node:stream/consumers'
+import { parseFields } from '../../support/json-fields.ts'
 import { readLines } from '../../support/read-lines.ts'
 import { answerEvent, type HookOptions } from './answer-event.ts'
 import { readFlags } from './options.ts'
@@ -33,17 +34,8 @@ async function answerLines(given: HookOptions): Promise<void> {
 }
 
 async function answerLine(line: string, given: HookOptions): Promise<void> {
-  const { id, event } = parseLine(line)
+  const { id = null, event = null } = parseFields(line) ?? {}
   const { json, failure } = await answerEvent(JSON.stringify(event), given)
   if (failure !== undefined) process.stderr.write(`${failure}\n`)
   process.stdout.write(`{"id":${JSON.stringify(id)},"answer":${json}}\n`)
-}
-
-function parseLine(line: string): { readonly id: unknown; readonly event: unknown } {
-  try {
-    const { id = null, event = null } = JSON.parse(line) as { id?: unknown; event?: unknown }
-    return { id, event }
-  } catch {
-    return { id: null, event: null }
-  }
 }

@@ -2,6 +2,7 @@
 import { maxCommandChars } from '../../../schemas/layers.ts'
 import { callAuthority } from '../hook/call-authority.ts'
 import { beginningOf } from '../../support/cut-text.ts'
+import { quoteWord } from '../../support/shell/quote-word.ts'
 
 const maxAnswerBytes = 64 * 1024 * 1024
 
@@ -15,6 +16,5 @@ export function callLayers(root: string) {
 
 /** As it would be typed, cut. */
 export function shownCommand(words: readonly string[]): string {
-  const typed = words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
-  return beginningOf(typed.join(' '), maxCommandChars)
+  return beginningOf(words.map(quoteWord).join(' '), maxCommandChars)
 }

@@ -8,8 +8,6 @@ import { readUserFile, removeUserFile, writeUserFile } from '../setup/user-file.
 import type { ServiceDefinition } from './definition.ts'
 import type { ServiceManager } from './service-manager.ts'
 
-export type ServiceInstaller = ReturnType<typeof createServiceInstaller>
-
 /** Only the owner may change what is started in their name; macOS demands as much. */
 const fileMode = 0o644
 

@@ -1,6 +1,7 @@
 // The hooks of each harness that has some, as they go into its file (docs/native-tools.md).
 import { join, resolve, win32 } from 'node:path'
 import { mainPath } from '../../support/installation.ts'
+import { isPlain, quoteWord } from '../../support/shell/quote-word.ts'
 import { opencodeFolder, pathOf, type ClientName, type UserEnvironment } from './clients.ts'
 import { hookOf, type HookForm } from './hook-forms.ts'
 import { hookSets } from './hook-sets.ts'
@@ -53,7 +54,6 @@ export function hookLocations(
 
 /** What an earlier setup has written, to take it back. */
 export function hookLocationOfRecord(what: string, file: string): EntryLocation | undefined {
-  if (what === 'guard') return { what, file, target: createHookTarget('PreToolUse', {}), newMode: projectMode }
   if (!what.startsWith('hook:')) return undefined
   const event = what.slice('hook:'.length)
   const target =
@@ -78,16 +78,8 @@ const ownProgram = (): readonly string[] => [nodePath(), mainPath]
  * flag. So the first word is a name, which PATH finds, and slashes separate folders.
  */
 export function hookCommand([first = '', ...words]: readonly string[], platform: NodeJS.Platform): string {
-  if (platform !== 'win32') return [first, ...words].map(quote).join(' ')
+  if (platform !== 'win32') return [first, ...words].map(quoteWord).join(' ')
   const name = win32.basename(first).replace(/\.exe$/i, '')
   const others = words.map((word) => word.replaceAll('\\', '/'))
   return [name, ...others.map((word) => (isPlain(word) ? word : `"${word}"`))].join(' ')
-}
-
-function quote(word: string): string {
-  return isPlain(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
-}
-
-function isPlain(word: string): boolean {
-  return /^[\w@%+=:,./-]+$/.test(word)
 }

@@ -5,6 +5,7 @@ import { isErrno } from '../../support/errno.ts'
 import { makeFolders, removeEmptyFolders } from './folders.ts'
 import { replaceFile } from '../../support/replace-file.ts'
 import { readText } from '../../support/read-text.ts'
+import { parseFields } from '../../support/json-fields.ts'
 
 export interface EditRecord {
   /** The name of a client, or "guard" for the hook. */
@@ -94,14 +95,9 @@ export function createJournal(folder: string) {
 }
 
 function parseRecords(text: string): Records | undefined {
-  try {
-    const value = JSON.parse(text) as { [Name in keyof Records]?: unknown } | null
-    const isList = (list: unknown) => Array.isArray(list)
-    const isUsable = value?.version === 1 && isList(value.edits) && isList(value.folders) && isList(value.roots)
-    return isUsable ? (value as Records) : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseFields(text)
+  const areLists = ['edits', 'folders', 'roots'].every((name) => Array.isArray(value?.[name]))
+  return value?.['version'] === 1 && areLists ? (value as unknown as Records) : undefined
 }
 
 /** Whether the folder contains only the journal. */

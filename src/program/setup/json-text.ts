@@ -1,5 +1,6 @@
 // Changes one value in a JSON text, with or without comments and trailing commas, and leaves every other byte as it is.
 import { createScanner, parse, parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser'
+import { isFields } from '../../support/json-fields.ts'
 import type { Data, TextEdit } from './text-edit.ts'
 
 type Path = readonly string[]
@@ -21,8 +22,8 @@ export function parseJson(text: string, dialect: 'json' | 'jsonc'): Data {
     const line = text.slice(0, first.offset).split('\n').length
     throw new Error(`is not valid JSON: ${printParseErrorCode(first.error)} in line ${line}`)
   }
-  if (typeof data !== 'object' || data === null || Array.isArray(data)) throw new Error('is not a JSON object')
-  return data as Data
+  if (!isFields(data)) throw new Error('is not a JSON object')
+  return data
 }
 
 /** Sets the property at the path to this value: in place if it exists, else as the first of its object. */

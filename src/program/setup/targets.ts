@@ -1,4 +1,5 @@
 // What we put into the files of clients: the entry of our server, and hooks.
+import { toFields } from '../../support/json-fields.ts'
 import type { Target } from './entry.ts'
 import { serverName, type Client } from './clients.ts'
 import { isServerHook } from './hook-forms.ts'
@@ -17,9 +18,9 @@ export function createServerTarget({ format, container }: Client, value: Data): 
   return {
     value,
     parse: (text) => (format === 'toml' ? parseToml(text) : parseJson(text, format)),
-    current: (data) => toData(data[container])[serverName],
+    current: (data) => toFields(data[container])[serverName],
     others(data) {
-      const { [serverName]: _, ...servers } = toData(data[container])
+      const { [serverName]: _, ...servers } = toFields(data[container])
       return replaceContainer(data, container, servers)
     },
     add: (text) => (format === 'toml' ? appendTable(text, path, value) : putInJson(text, path, value)),
@@ -31,7 +32,7 @@ export function createServerTarget({ format, container }: Client, value: Data): 
 /** The groups of hooks of one event, in the form of Claude Code, Codex and Gemini CLI, or the hooks themselves, in that of Cursor. */
 export function createHookTarget(event: string, value: Data, format: 'json' | 'jsonc' = 'json'): Target {
   const path = ['hooks', event]
-  const groupsOf = (data: Data) => toList(toData(data['hooks'])[event])
+  const groupsOf = (data: Data) => toList(toFields(data['hooks'])[event])
   const add = (text: string) => addToJsonArray(text, path, value)
   const target: Target = {
     value,
@@ -39,7 +40,7 @@ export function createHookTarget(event: string, value: Data, format: 'json' | 'j
     current: (data) => groupsOf(data).find(runsOnlyOurs),
     others(data) {
       const groups = groupsOf(data).filter((group) => !runsOnlyOurs(group))
-      const { [event]: _, ...hooks } = toData(data['hooks'])
+      const { [event]: _, ...hooks } = toFields(data['hooks'])
       return replaceContainer(data, 'hooks', { ...hooks, ...(groups.length > 0 && { [event]: groups }) })
     },
     add,
@@ -77,9 +78,9 @@ export function createSettingTarget(section: string, name: string, value: unknow
   return {
     value,
     parse: (text) => parseJson(text, 'json'),
-    current: (data) => toData(data[section])[name],
+    current: (data) => toFields(data[section])[name],
     others(data) {
-      const { [name]: _, ...settings } = toData(data[section])
+      const { [name]: _, ...settings } = toFields(data[section])
       return replaceContainer(data, section, settings)
     },
     add: (text) => putInJson(text, path, value),
@@ -103,7 +104,7 @@ export function createFileTarget(content: string): Target {
 
 /** Whether an entry under our name starts or names this server. Any other entry of that name is left alone. */
 export function isOurEntry(entry: unknown): boolean {
-  const { command, args, url, httpUrl, serverUrl } = toData(entry)
+  const { command, args, url, httpUrl, serverUrl } = toFields(entry)
   const address = url ?? httpUrl ?? serverUrl
   if (typeof address === 'string')
     return /^http:\/\/(?:127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d+\/mcp\/?(?:\?tools=[\w,]*)?$/.test(address)
@@ -113,9 +114,9 @@ export function isOurEntry(entry: unknown): boolean {
 
 /** A user made a group with other hooks beside ours: it is not ours to remove. Cursor has no groups. */
 function runsOnlyOurs(group: unknown): boolean {
-  const { hooks, command } = toData(group)
+  const { hooks, command } = toFields(group)
   if (hooks === undefined) return isOurCommand(command)
-  return toList(hooks).length === 1 && toList(hooks).map(toData).every(isOurHook)
+  return toList(hooks).length === 1 && toList(hooks).map(toFields).every(isOurHook)
 }
 
 /** By the program of an installation, by its name, or by the launcher of a project. */
@@ -133,10 +134,6 @@ function replaceContainer(data: Data, name: string, value: Data): Data {
   const { [name]: before, ...rest } = data
   const isEmpty = Object.keys(value).length === 0 && (before === undefined || typeof before === 'object')
   return isEmpty ? rest : { ...rest, [name]: value }
-}
-
-function toData(value: unknown): Data {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Data) : {}
 }
 
 function toList(value: unknown): readonly unknown[] {

@@ -6,6 +6,7 @@ import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { readLines } from '../../support/read-lines.ts'
 import { serverName, type Client, type StdioLaunch } from './clients.ts'
+import { parseFields, toFields } from '../../support/json-fields.ts'
 
 const maxAnswerBytes = 4_194_304
 const endTimeoutMs = 5000
@@ -68,12 +69,8 @@ async function isAnswered(output: Readable): Promise<boolean> {
 
 /** Of the server that sends this answer. */
 function nameOf(line: string): unknown {
-  try {
-    const { id, result } = JSON.parse(line) as { id?: unknown; result?: { serverInfo?: { name?: unknown } } }
-    return id === 1 ? (result?.serverInfo?.name ?? '') : undefined
-  } catch {
-    return undefined
-  }
+  const { id, result } = parseFields(line) ?? {}
+  return id === 1 ? (toFields(toFields(result)['serverInfo'])['name'] ?? '') : undefined
 }
 
 function lastLine(text: string): string | undefined {

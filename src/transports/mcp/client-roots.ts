@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { JSONRPCMessage, Server, Transport } from '@modelcontextprotocol/server'
+import { parseFields, type Fields } from '../../support/json-fields.ts'
 
 export interface ClientStreams {
   readonly input: Readable
@@ -62,7 +63,7 @@ export async function meetClient({ input, output }: ClientStreams, options: Meet
   }
 
   const again = () => Readable.from(rest(), { objectMode: false })
-  const first = toFields(await nextLine())
+  const first = parseFields((await nextLine()) ?? '') ?? {}
   if (patienceMs === 0 || !offersRoots(first)) return { roots: [], streams: { input: again(), output } }
 
   const transport: Transport = {
@@ -82,7 +83,7 @@ export async function meetClient({ input, output }: ClientStreams, options: Meet
   while (!over.signal.aborted) {
     const line = await nextLine(over.signal)
     if (line === undefined) break
-    const message = toFields(line)
+    const message = parseFields(line ?? '') ?? {}
     // Calls wait for the service.
     if (isOfHandshake(message)) give(transport, message)
   }
@@ -90,17 +91,6 @@ export async function meetClient({ input, output }: ClientStreams, options: Meet
   return {
     roots: (offered?.roots ?? []).flatMap(({ uri }) => toFolder(uri)),
     streams: { input: again(), output: withoutAnswerTo(first['id'], output) }
-  }
-}
-
-type Fields = Readonly<Record<string, unknown>>
-
-function toFields(line: string | undefined): Fields {
-  try {
-    const value: unknown = JSON.parse(line ?? '')
-    return typeof value === 'object' && value !== null ? (value as Fields) : {}
-  } catch {
-    return {}
   }
 }
 
@@ -134,7 +124,7 @@ function withoutAnswerTo(id: unknown, output: Writable): Writable {
   const rest = new Writable({
     decodeStrings: false,
     write(chunk: string | Buffer, encoding, done) {
-      if (!isDone && toFields(chunk.toString())['id'] === id) {
+      if (!isDone && parseFields(chunk.toString())?.['id'] === id) {
         isDone = true
         return done()
       }

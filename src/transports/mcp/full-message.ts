@@ -1,7 +1,7 @@
 // A message of MCP in its full form: a null counts as left out, and arguments that are a string of JSON are parsed. The SDK refuses both, and says
 // so in the words of its validator.
 import { fromText } from '../../operations/definition/json-text.ts'
-import { isMembers, type Members } from './members.ts'
+import { isFields, type Fields } from '../../support/json-fields.ts'
 
 /** Deeper than anything of the protocol; what is below has no meaning for it. */
 const maxDepth = 8
@@ -17,11 +17,11 @@ async function completeAll(messages: readonly unknown[]): Promise<unknown[]> {
 }
 
 /** True unless the message certainly is in its full form. Makes no copy: every call of a tool comes by here. */
-function isShort(message: unknown): message is Members {
-  if (!isMembers(message) || typeof message['method'] !== 'string') return false
+function isShort(message: unknown): message is Fields {
+  if (!isFields(message) || typeof message['method'] !== 'string') return false
   const { params } = message
   if (params === null || message['method'] === 'initialize') return true
-  if (!isMembers(params)) return false
+  if (!isFields(params)) return false
   for (const name in params) {
     const value = params[name]
     if (name === 'arguments' ? value === null || typeof value === 'string' : hasNull(value, maxDepth)) return true
@@ -32,14 +32,14 @@ function isShort(message: unknown): message is Members {
 function hasNull(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || depth === 0) return false
   if (value === null) return true
-  for (const name in value) if (hasNull((value as Members)[name], depth - 1)) return true
+  for (const name in value) if (hasNull((value as Fields)[name], depth - 1)) return true
   return false
 }
 
-function complete({ params, ...message }: Members): unknown {
-  if (!isMembers(params)) return params === null ? message : { ...message, params }
+function complete({ params, ...message }: Fields): unknown {
+  if (!isFields(params)) return params === null ? message : { ...message, params }
   const { arguments: input, ...others } = params
-  const own = withCapabilities(others['_meta'], withoutNulls(others, maxDepth) as Members)
+  const own = withCapabilities(others['_meta'], withoutNulls(others, maxDepth) as Fields)
   const full = message['method'] === 'initialize' ? withNames(own) : own
   const join = (value: unknown) => ({
     ...message,
@@ -53,15 +53,15 @@ function complete({ params, ...message }: Members): unknown {
 const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities'
 
 /** A client that has none. */
-function withCapabilities(given: unknown, full: Members): Members {
-  if (!isMembers(given) || given[capabilitiesKey] !== null) return full
-  return { ...full, _meta: { ...(full['_meta'] as Members), [capabilitiesKey]: {} } }
+function withCapabilities(given: unknown, full: Fields): Fields {
+  if (!isFields(given) || given[capabilitiesKey] !== null) return full
+  return { ...full, _meta: { ...(full['_meta'] as Fields), [capabilitiesKey]: {} } }
 }
 
 /** The handshake of a client that names neither itself nor what it can do. */
-function withNames(params: Members): Members {
+function withNames(params: Fields): Fields {
   const { capabilities = {}, clientInfo = {} } = params
-  const info = isMembers(clientInfo) ? { name: 'unknown', version: 'unknown', ...clientInfo } : clientInfo
+  const info = isFields(clientInfo) ? { name: 'unknown', version: 'unknown', ...clientInfo } : clientInfo
   return { ...params, capabilities, clientInfo: info }
 }
 
@@ -83,14 +83,14 @@ const parameters: Readonly<Record<string, Readonly<Record<string, 'string' | 'ob
 
 /** What a request has that no revision takes, in an answer with words of our own; undefined if the SDK is to have its say. */
 export function refuseMessage(message: unknown): object | undefined {
-  if (!isMembers(message) || message['jsonrpc'] !== '2.0') return undefined
+  if (!isFields(message) || message['jsonrpc'] !== '2.0') return undefined
   const { id, method, params = {} } = message
   if (typeof id !== 'string' && !Number.isSafeInteger(id)) return undefined
   const wanted = parameters[String(method)]
-  if (wanted === undefined || !isMembers(params)) return undefined
+  if (wanted === undefined || !isFields(params)) return undefined
   const faults = Object.entries(wanted).flatMap(([name, type]) => {
     const value = params[name]
-    const isGood = type === 'string' ? typeof value === 'string' : isMembers(value)
+    const isGood = type === 'string' ? typeof value === 'string' : isFields(value)
     if (isGood || (name === 'arguments' && value === undefined)) return []
     return [`params.${name} must be ${type}, ${value === undefined ? 'and is missing' : `not ${kindOf(value)}`}`]
   })

@@ -1,7 +1,7 @@
 // native_hook as a tool, for hooks that call a tool of a connected server (type mcp_tool). It is not listed: no model is offered it.
 import type { CallOperation, OperationResult } from '../../engine/call/context.ts'
 import { toOperationError } from '../../errors.ts'
-import { isMembers, type Members } from './members.ts'
+import { isFields, type Fields } from '../../support/json-fields.ts'
 import type { ToolResult } from './tools.ts'
 
 export const hookTool = 'native_hook'
@@ -18,8 +18,8 @@ export async function callHookTool(
   input: unknown,
   about: Parameters<CallOperation>[2]
 ): Promise<ToolResult> {
-  const { harness, event, ...others } = isMembers(input) ? input : {}
-  const whole = isMembers(event) ? withoutPlaceholders(event) : event
+  const { harness, event, ...others } = isFields(input) ? input : {}
+  const whole = isFields(event) ? withoutPlaceholders(event) : event
   try {
     if (answerHook !== undefined && typeof harness === 'string')
       return toResult(await answerHook(harness, JSON.stringify(whole ?? {})))
@@ -35,7 +35,7 @@ function toResult(text: string): ToolResult {
 }
 
 /** A harness puts its event in member by member: one that the event has not is empty, and one that is no text comes as its JSON. */
-function withoutPlaceholders(event: Members): Members {
+function withoutPlaceholders(event: Fields): Fields {
   const given = Object.entries(event).filter(([, value]) => value !== '')
   return Object.fromEntries(given.map(([name, value]) => [name, parsed(value)]))
 }

@@ -9,6 +9,7 @@ import { listingLines } from './listing-lines.ts'
 import { neededFields } from './needed-fields.ts'
 import { withHashes } from './short-hashes.ts'
 import { toolWords } from './tool-words.ts'
+import { isFields } from '../../support/json-fields.ts'
 
 /**
  * How one operation speaks with a model. To give an operation a form of its own, name it in `forms` below. Both ways of a
@@ -63,8 +64,7 @@ const listForm: ModelForm = {
 }
 
 function leavesOpen(input: unknown): input is object {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return false
-  return !('ignore' in input) || input.ignore === null
+  return isFields(input) && (input['ignore'] ?? null) === null
 }
 
 /** What an undo of very many changes names; the versions of its change set are in async_history. */

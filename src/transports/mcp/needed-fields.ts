@@ -1,10 +1,10 @@
 // The members of an answer that a model needs: without what its call has said, what is usual, and what only programs read.
 import { contentText, type OperationResult } from '../../engine/call/context.ts'
 import { withAlgorithm } from '../../support/hash-digits.ts'
-import { isMembers, type Members } from './members.ts'
+import { isFields, type Fields } from '../../support/json-fields.ts'
 
 /** @param call the members of the input */
-type Rule = (value: unknown, call: Members) => boolean
+type Rule = (value: unknown, call: Fields) => boolean
 
 const always: Rule = () => true
 const isUsual: Rule = (value) => value === true
@@ -72,7 +72,7 @@ const lists: ReadonlyMap<string, string | undefined> = new Map([
 export function neededFields(name: string, answer: OperationResult, input: unknown): OperationResult {
   // FES fixes the shapes that have no status.
   if (answer.status === undefined) return answer
-  const needed = neededOf(answer, isMembers(input) ? input : {})
+  const needed = neededOf(answer, isFields(input) ? input : {})
   const known = answer[contentText]
   return {
     ...needed,
@@ -86,7 +86,7 @@ export function isNeeded(name: string): boolean {
   return !needless.has(name) && !needlessOfNotices.has(name)
 }
 
-function neededOf(answer: Members, call: Members): Members {
+function neededOf(answer: Fields, call: Fields): Fields {
   const needed: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(answer)) {
     if (needless.get(name)?.(value, call) === true) continue
@@ -96,28 +96,28 @@ function neededOf(answer: Members, call: Members): Members {
   return needed
 }
 
-function neededWithin(name: string, value: unknown, call: Members): unknown {
+function neededWithin(name: string, value: unknown, call: Fields): unknown {
   if (!Array.isArray(value)) return value
   if (name === 'modified_by') return value.map((item) => without(item, needlessOfChanges))
   if (name === 'notices') return value.map((item) => without(item, needlessOfNotices))
-  if (name === 'versions') return value.map((item) => (isMembers(item) ? neededOf(item, { path: call['path'] }) : item))
+  if (name === 'versions') return value.map((item) => (isFields(item) ? neededOf(item, { path: call['path'] }) : item))
   if (!lists.has(name)) return value
   const calls = call[lists.get(name) ?? '']
   return value.map((item: unknown, index) => {
     const own: unknown = Array.isArray(calls) ? calls[index] : undefined
     // The path tells one result from the other.
-    const { expected_hash, encoding }: Members = isMembers(own) ? own : {}
-    return isMembers(item) ? neededOf(item, { expected_hash, encoding }) : item
+    const { expected_hash, encoding }: Fields = isFields(own) ? own : {}
+    return isFields(item) ? neededOf(item, { expected_hash, encoding }) : item
   })
 }
 
 /** What the message of an error has not said. */
-function neededDetails(details: unknown, { error_code, code = error_code }: Members): Members | undefined {
-  if (!isMembers(details)) return undefined
+function neededDetails(details: unknown, { error_code, code = error_code }: Fields): Fields | undefined {
+  if (!isFields(details)) return undefined
   const { faults: _, change, failures, nearest, ...others } = details
-  const { patch }: Members = isMembers(nearest) ? nearest : {}
+  const { patch }: Fields = isFields(nearest) ? nearest : {}
   // The first failure of several is the error itself.
-  const further = Array.isArray(failures) ? failures.filter((one: Members) => one['change'] !== change) : []
+  const further = Array.isArray(failures) ? failures.filter((one: Fields) => one['change'] !== change) : []
   const facts = {
     ...besideMessage(code, others),
     ...(patch !== undefined && { nearest: { patch } }),
@@ -129,7 +129,7 @@ function neededDetails(details: unknown, { error_code, code = error_code }: Memb
 }
 
 /** @param code of the error */
-function besideMessage(code: unknown, details: Members): Members {
+function besideMessage(code: unknown, details: Fields): Fields {
   const { contentions, holders, holder_count } = details
   switch (code) {
     case 'INVALID_PATCH':
@@ -145,5 +145,5 @@ function besideMessage(code: unknown, details: Members): Members {
 }
 
 function without(item: unknown, names: ReadonlySet<string>): unknown {
-  return isMembers(item) ? Object.fromEntries(Object.entries(item).filter(([name]) => !names.has(name))) : item
+  return isFields(item) ? Object.fromEntries(Object.entries(item).filter(([name]) => !names.has(name))) : item
 }

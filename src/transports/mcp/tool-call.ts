@@ -7,7 +7,7 @@ import { readTrace } from '../../support/trace-context.ts'
 import { joinPieces } from '../encode-result.ts'
 import { agentIdIn, makeCall } from './caller.ts'
 import { clientIn, type ClientInfo } from './client-forms.ts'
-import { isMembers, type Members } from './members.ts'
+import { isFields, type Fields } from '../../support/json-fields.ts'
 import { createProgress } from './progress.ts'
 import type { McpServerOptions } from './server.ts'
 import { encodeToolResult, runTool } from './tools.ts'
@@ -19,7 +19,7 @@ export interface ToolCall {
   readonly id: RequestId
   readonly operation: Operation
   readonly input: unknown
-  readonly meta: Members | undefined
+  readonly meta: Fields | undefined
   /** JSON of the members of `_meta` that the protocol itself has defined. */
   readonly envelope: string
 }
@@ -42,15 +42,15 @@ export function createToolCalls({ operations, settings, call, caller, maxWaitSec
   return {
     /** Undefined if anything in the message is not as in every call of a tool. */
     read(message: unknown): ToolCall | undefined {
-      if (!isMembers(message)) return undefined
+      if (!isFields(message)) return undefined
       const { jsonrpc, id, method, params } = message
-      if (method !== 'tools/call' || jsonrpc !== '2.0' || !isToken(id) || !isMembers(params)) return undefined
+      if (method !== 'tools/call' || jsonrpc !== '2.0' || !isToken(id) || !isFields(params)) return undefined
       if (!hasOnly(message, memberNames) || !hasOnly(params, paramNames)) return undefined
       const { name, arguments: input, _meta: meta } = params
       const operation = byName.get(name as string)
-      if (operation === undefined || !(input === undefined || isMembers(input))) return undefined
+      if (operation === undefined || !(input === undefined || isFields(input))) return undefined
       if (meta === undefined) return { id, operation, input, meta: undefined, envelope: '' }
-      if (!isMembers(meta) || !(meta['progressToken'] === undefined || isToken(meta['progressToken']))) return undefined
+      if (!isFields(meta) || !(meta['progressToken'] === undefined || isToken(meta['progressToken']))) return undefined
       return { id, operation, input, meta, envelope: envelopeOf(meta) }
     },
     /**
@@ -133,7 +133,7 @@ export class CancellableRequests {
 const memberNames = ['jsonrpc', 'id', 'method', 'params']
 const paramNames = ['name', 'arguments', '_meta']
 
-function envelopeOf(meta: Members): string {
+function envelopeOf(meta: Fields): string {
   const own = Object.entries(meta).filter(([key]) => key.startsWith('io.modelcontextprotocol/'))
   return own.length === 0 ? '' : JSON.stringify(own)
 }

@@ -1,6 +1,7 @@
 // JSON-RPC 2.0 messages: classifies each incoming message once.
 import { OperationError } from '../../errors.ts'
 import type { OperationResult } from '../../engine/call/context.ts'
+import { isFields } from '../../support/json-fields.ts'
 import { envelopes, type RpcError } from '../../operations/definition/envelopes.ts'
 
 export type Id = string | number | null
@@ -27,9 +28,8 @@ export type Message =
   | { readonly kind: 'invalid'; readonly answer: Response | undefined }
 
 export function readMessage(value: unknown): Message {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return refuse(null, 'a message is an object.')
-  const { jsonrpc, id, method, params, result, error } = value as Record<string, unknown>
+  if (!isFields(value)) return refuse(null, 'a message is an object.')
+  const { jsonrpc, id, method, params, result, error } = value
   const isResponse = method === undefined && (result !== undefined || error !== undefined)
   if (isResponse && jsonrpc === '2.0' && isId(id)) return { kind: 'response' }
   if (typeof method !== 'string') return refuse(isId(id) ? id : null, 'method must be a string.')

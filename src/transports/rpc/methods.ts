@@ -12,8 +12,6 @@ export interface MethodsOptions {
   readonly caller: Caller
 }
 
-export type Methods = ReturnType<typeof createMethods>
-
 export function createMethods({ operations, call, caller }: MethodsOptions) {
   const byName = new Map(operations.map((operation) => [operation.name, operation]))
   const running = new Map<LazyAbort, Call>()

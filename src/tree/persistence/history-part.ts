@@ -2,7 +2,7 @@
 import { external } from '../../engine/versions/author.ts'
 import type { FileHistory, History, LogEntry } from '../../engine/versions/history.ts'
 import { asLater, type Forgotten, type Version } from '../../engine/versions/version.ts'
-import { hasTypes, isFields } from './fields.ts'
+import { hasTypes, isFields } from '../../support/json-fields.ts'
 import { inSlices } from '../../support/slices.ts'
 import type { Change, PersistedPart } from './part.ts'
 

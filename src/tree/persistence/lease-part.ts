@@ -6,7 +6,7 @@ import type { LockManager } from '../../engine/locks/lock-manager.ts'
 import type { LeaseRequest } from '../../engine/locks/lease-request.ts'
 import type { Logger } from '../../support/logger.ts'
 import type { LostLeases } from '../../engine/leases/lost-leases.ts'
-import { hasTypes, isFields } from './fields.ts'
+import { hasTypes, isFields } from '../../support/json-fields.ts'
 import { isStamp, shiftOf, stampNow, type Stamp } from './kept-time.ts'
 import type { Change, PersistedPart } from './part.ts'
 

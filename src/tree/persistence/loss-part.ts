@@ -1,7 +1,7 @@
 // Leases that ended against the will of their holders, which have not been notified yet or do not know the current version.
 import { lockKey } from '../../engine/files/lock-key.ts'
 import type { LossState, LostLeases } from '../../engine/leases/lost-leases.ts'
-import { hasTypes } from './fields.ts'
+import { hasTypes } from '../../support/json-fields.ts'
 import type { PersistedPart } from './part.ts'
 
 /** The holder needs no further notice. */

@@ -5,7 +5,7 @@ import type { Commits } from '../../engine/commit/commits.ts'
 import { isNotedStep, type Intent } from '../../engine/commit/note.ts'
 import type { Receipt, ReceiptKey } from '../../engine/receipts/receipt.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
-import { hasTypes, isFields, type Fields } from './fields.ts'
+import { hasTypes, isFields, type Fields } from '../../support/json-fields.ts'
 import type { PersistedPart } from './part.ts'
 
 /** What became of a change whose intent is in the journal: it was not made, or made and answered as the intent says. */

@@ -1,5 +1,6 @@
 // The form of the journal: a record a line, each with a checksum over itself and all before it, so that no line can be lost, moved or changed unseen.
 import { crc32 } from 'node:zlib'
+import { parseFields } from '../../support/json-fields.ts'
 
 /** What the first line says. */
 export interface Header {
@@ -175,7 +176,7 @@ function partOf(bytes: Buffer, start: number): string {
 
 /** @param tree undefined takes any */
 function readHeader(bytes: Buffer, { end }: Line, tree: string | undefined): Header {
-  const header = parseObject(bytes.toString('utf8', prefixBytes, end - 1))
+  const header = parseFields(bytes.toString('utf8', prefixBytes, end - 1)) ?? {}
   if (header['format'] !== format) throw new JournalFault('damaged', 'it is not a state of this server')
   if (header['version'] !== version) throw isNewer(header['version'])
   if (typeof header['tree'] !== 'string' || (tree !== undefined && header['tree'] !== tree))
@@ -191,7 +192,7 @@ function readHeader(bytes: Buffer, { end }: Line, tree: string | undefined): Hea
 function explainFirst(bytes: Buffer): JournalFault {
   if (bytes.length === 0) return new JournalFault('damaged', 'it is empty')
   const text = bytes.toString('utf8', 0, Math.min(bytes.length, 4096)).split('\n', 1)[0] ?? ''
-  const header = parseObject(text.slice(text.indexOf('{')))
+  const header = parseFields(text.slice(text.indexOf('{'))) ?? {}
   const isOther = header['format'] === format && header['version'] !== version
   return isOther ? isNewer(header['version']) : new JournalFault('damaged', 'it is not a state of this server')
 }
@@ -201,13 +202,4 @@ function isNewer(found: unknown): JournalFault {
     'newer',
     `a later version of this server has written it (form ${String(found)}; this version reads up to ${version})`
   )
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
 }

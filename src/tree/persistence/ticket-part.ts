@@ -8,7 +8,7 @@ import { LeaseGroup } from '../../engine/leases/lease-group.ts'
 import { covers } from '../../engine/leases/lock-result.ts'
 import type { LostLeases } from '../../engine/leases/lost-leases.ts'
 import { placePrefix, type TicketState, type Tickets } from '../../engine/leases/tickets.ts'
-import { hasTypes, isFields } from './fields.ts'
+import { hasTypes, isFields } from '../../support/json-fields.ts'
 import type { LeasePart } from './lease-part.ts'
 import type { PersistedPart } from './part.ts'
 

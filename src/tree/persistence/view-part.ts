@@ -3,7 +3,7 @@ import type { AgentView } from '../../engine/seen/agent-view.ts'
 import type { LineRange } from '../../engine/seen/line-ranges.ts'
 import type { SeenVersion, ShownStep } from '../../engine/seen/seen-versions.ts'
 import type { ReadTracker } from '../../engine/seen/read-tracker.ts'
-import { hasTypes, isFields } from './fields.ts'
+import { hasTypes, isFields } from '../../support/json-fields.ts'
 import { inSlices } from '../../support/slices.ts'
 import type { PersistedPart } from './part.ts'
 

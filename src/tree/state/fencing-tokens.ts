@@ -3,6 +3,7 @@ import { OperationError } from '../../errors.ts'
 import type { FencingTokens } from '../../engine/locks/tokens.ts'
 import type { StateDirectory } from './state-directory.ts'
 import { messageOf } from '../../support/error-message.ts'
+import { parseFields } from '../../support/json-fields.ts'
 
 interface FencingTokensOptions {
   /** Called with what a user should look at: the tokens go on growing, but a file was not as it should be. */
@@ -56,7 +57,7 @@ export function createFencingTokens(
     }
     // There was no file, or it was removed with the record of all tokens given.
     if (text === undefined) return aboveAnyCount()
-    const { version, reserved } = parseObject(text)
+    const { version, reserved } = parseFields(text) ?? {}
     const isBound = Number.isSafeInteger(reserved) && Number(reserved) >= 0 && Number(reserved) <= maxReserved
     if (version === 1 && isBound) return Number(reserved)
     return startAnew('this version does not write such content', isBound ? Number(reserved) : 0)
@@ -101,13 +102,4 @@ export function createFencingTokens(
  */
 function aboveAnyCount(): number {
   return Date.now() * 1000
-}
-
-function parseObject(text: string): { readonly version?: unknown; readonly reserved?: unknown } {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : {}
-  } catch {
-    return {}
-  }
 }

@@ -1,5 +1,6 @@
 // What the state file says of a running server (DUAL 4.1), and whether it can be believed.
 import { networkInterfaces } from 'node:os'
+import { parseFields } from '../../support/json-fields.ts'
 
 export interface ServerState {
   /** Of this format. */
@@ -34,7 +35,7 @@ type Unchecked<Shape> = { readonly [Name in keyof Shape]?: unknown }
 
 /** Undefined for anything but a state that a server of this version writes, on this machine. */
 export function parseServerState(text: string): ServerState | undefined {
-  const state = parseObject(text) as Unchecked<ServerState>
+  const state: Unchecked<ServerState> = parseFields(text) ?? {}
   const { version, transport, port, host, path, url, pid, started_at, process_start, project } = state
   const { name, root, roots, known_as = [] } = (project ?? {}) as Unchecked<ServerState['project']>
   const isState =
@@ -72,13 +73,4 @@ function isThisMachine(host: string): boolean {
 
 function isIntegerBetween(value: unknown, min: number, max: number): boolean {
   return Number.isInteger(value) && Number(value) >= min && Number(value) <= max
-}
-
-function parseObject(text: string): object {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : {}
-  } catch {
-    return {}
-  }
 }

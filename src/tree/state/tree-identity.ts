@@ -4,6 +4,7 @@ import { linkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isErrno } from '../../support/errno.ts'
 import type { StateDirectory } from './state-directory.ts'
+import { parseFields } from '../../support/json-fields.ts'
 
 const fileName = 'tree.json'
 
@@ -45,10 +46,6 @@ export function ensureTreeIdentity(directory: StateDirectory): string {
 }
 
 function parse(text: string): string | undefined {
-  try {
-    const { version, id } = JSON.parse(text) as { version?: unknown; id?: unknown }
-    return version === 1 && typeof id === 'string' && /^[\w-]{8,64}$/.test(id) ? id : undefined
-  } catch {
-    return undefined
-  }
+  const { version, id } = parseFields(text) ?? {}
+  return version === 1 && typeof id === 'string' && /^[\w-]{8,64}$/.test(id) ? id : undefined
 }

@@ -1,5 +1,7 @@
 // The input that a harness gives its pre-tool hook on standard input: which files a native tool is about to change.
 import { resolve } from 'node:path'
+import { toFields, type Fields } from '../../../support/json-fields.ts'
+import { parseEvent } from '../event-facts.ts'
 
 export interface NativeEdit {
   readonly tool: string
@@ -15,8 +17,6 @@ interface Tool {
   readonly instead: string
   readonly files: (input: Fields) => readonly unknown[]
 }
-
-type Fields = Readonly<Record<string, unknown>>
 
 const update = 'async_update'
 const writeOrUpdate = 'async_update (async_write for a new file)'
@@ -41,12 +41,12 @@ const tools: Readonly<Record<string, Tool>> = {
  * @throws Error if the input cannot be read, or does not name the file
  */
 export function parseHookInput(text: string): NativeEdit | undefined {
-  const { tool_name, tool_input, cwd: givenCwd } = parseObject(text)
+  const { tool_name, tool_input, cwd: givenCwd } = parseEvent(text)
   if (typeof tool_name !== 'string') throw new Error('the hook input has no tool_name')
   const tool = Object.hasOwn(tools, tool_name) ? tools[tool_name] : undefined
   if (tool === undefined) return undefined
   const cwd = resolve(typeof givenCwd === 'string' ? givenCwd : '')
-  const given = tool.files((tool_input ?? {}) as Fields)
+  const given = tool.files(toFields(tool_input))
   const files = given.filter(isName).map((file) => resolve(cwd, file))
   if (files.length === 0 || files.length < given.length)
     throw new Error(`the hook input does not say which file ${tool_name} is about to change`)
@@ -65,16 +65,4 @@ function filesOfPatch(patch: unknown): readonly unknown[] {
     const start = patchHeaders.find((known) => header.startsWith(known))
     return start === undefined ? [] : [header.slice(start.length).trim()]
   })
-}
-
-function parseObject(text: string): Fields {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    // Reported below, together with JSON that is no object.
-  }
-  if (typeof value !== 'object' || value === null)
-    throw new Error('the hook input on standard input is not a JSON object')
-  return value as Fields
 }

@@ -1,9 +1,21 @@
-// Reads records that another process has written: a value that does not have our form is no record.
+// An object of JSON that another program has written, whose members may be anything.
+import { orUndefined } from './attempt.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Anything else has no fields. */
+export function toFields(value: unknown): Fields {
+  return isFields(value) ? value : {}
+}
+
+/** Undefined for a text that is no JSON, or no object. */
+export function parseFields(text: string): Fields | undefined {
+  const value = orUndefined(() => JSON.parse(text) as unknown)
+  return isFields(value) ? value : undefined
 }
 
 /** Whether each of these fields has the type that the model has. */
