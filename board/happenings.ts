@@ -171,7 +171,9 @@ export function foldLines(lines: readonly Happening[]): Happening[] {
 }
 
 /** Puts each change that came too late under the one that it came too late for. @param lines the latest first */
-export function putUnder(lines: readonly Happening[]): Happening[] {
+export function putUnder(lines: readonly Happening[]): readonly Happening[] {
+  // Most timelines have none, and this is drawn several times a second.
+  if (!lines.some(({ kind }) => kind === 'contention')) return lines
   const versionOf = ({ path, hash }: Happening) => `${path}\0${hash}`
   const made = new Map<string, Happening>()
   /** By the change that they came too late for. */

@@ -83,8 +83,12 @@ interface Undoing {
 function namesIn({ activity, locks, timeline }: State): readonly string[] {
   const names = new Set(timeline.map(({ agent }) => agent))
   for (const { agent_id } of activity?.agents ?? []) names.add(agent_id)
-  for (const { holders, pending_requests } of locks?.files ?? [])
-    for (const { agent_id } of [...holders, ...pending_requests]) if (agent_id !== null) names.add(agent_id)
+  const add = ({ agent_id }: { readonly agent_id: string | null }) => agent_id !== null && names.add(agent_id)
+  // Ten thousand files several times a second: without a list for each.
+  for (const { holders, pending_requests } of locks?.files ?? []) {
+    holders.forEach(add)
+    pending_requests.forEach(add)
+  }
   return [...names].sort()
 }
 
