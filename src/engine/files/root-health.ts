@@ -2,9 +2,11 @@
 import { constants } from 'node:fs'
 import { access, lstat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { messageOf } from '../../support/error-message.ts'
 import { isErrno } from '../../support/errno.ts'
 import { isRoot, rootGone } from './root-presence.ts'
 import type { Root } from './roots.ts'
+import { explainRootError } from './walk-error.ts'
 
 /** @returns checks all roots and says what is wrong with the unusable ones */
 export function createRootProbe(roots: readonly Root[]): (limitMs: number) => Promise<string | undefined> {
@@ -30,8 +32,8 @@ async function troubleOf(root: Root): Promise<string | undefined> {
     await access(real, constants.R_OK | constants.W_OK | constants.X_OK)
     return undefined
   } catch (error) {
-    if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return rootGone(root).message
-    const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
-    return `The root ${given} cannot be read and written by this user${reason}. Give the user of the server the rights, or mount it writable.`
+    if (isErrno(error, 'EACCES', 'EPERM', 'EROFS'))
+      return `The root ${given} cannot be read and written by this user (${String(error.code)}). Give the user of the server the rights, or mount it writable.`
+    return messageOf(explainRootError(error, given))
   }
 }

@@ -15,7 +15,7 @@ export function explainWalkError(error: unknown, path: string): unknown {
     const message = `The operating system denies access (${error.code}): ${path}. Ask the operator: the user of the server may not read it.`
     return new OperationError('ACCESS_DENIED', message, { path, cause: error })
   }
-  const message = `The operating system failed to read ${path} (${error.code}). Try again; if that does not help, check the disk.`
+  const message = `The operating system failed to read ${path} (${error.code}). Try again; if that does not help, check the disk, and whether it still is mounted.`
   return explainWay(error, path) ?? new OperationError('READ_ERROR', message, { path, cause: error })
 }
 

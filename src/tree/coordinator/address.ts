@@ -72,7 +72,13 @@ export function openAddress(root: string, directory: StateDirectory): Address {
   }
 
   function isListening({ place, stat }: Bound): boolean {
-    return stat === undefined || isSameFile(lstatSync(place.path, { bigint: true, throwIfNoEntry: false }), stat)
+    return (
+      stat === undefined ||
+      isSameFile(
+        orUndefined(() => lstatSync(place.path, { bigint: true })),
+        stat
+      )
+    )
   }
 
   function isInPlace(): boolean {

@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { open, rm, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { closeReader } from '../../engine/files/close-reader.ts'
 import { isErrno } from '../../support/errno.ts'
 import { isAt } from './state-location.ts'
 import { JournalFault, LineWriter, scan, type Fault, type Scan } from './records.ts'
@@ -79,7 +80,8 @@ export function createJournal(
   }
 
   function adopt(opened: number, next: LineWriter, itsGeneration: number, itsSize: number): void {
-    if (fd !== undefined) closeSync(fd)
+    // The file that it replaces is not read again.
+    if (fd !== undefined) closeReader(fd)
     fd = opened
     writer = next
     generation = itsGeneration
@@ -216,7 +218,8 @@ export function createJournal(
       }
     },
     close(): void {
-      if (fd !== undefined) closeSync(fd)
+      // What had to survive has been synced.
+      if (fd !== undefined) closeReader(fd)
       fd = undefined
     }
   }

@@ -4,6 +4,7 @@ import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync } from 
 import { dirname, join, sep } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
 import { findRootAbove } from '../../config/outside-roots.ts'
+import { closeReader } from '../../engine/files/close-reader.ts'
 import type { Root } from '../../engine/files/roots.ts'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
 import { makeFolder } from '../../support/make-folder.ts'
@@ -85,17 +86,15 @@ export function lockState(path: string): StateLock | undefined {
     closeSync(fd)
     throw error
   }
-  return { isInPlace: () => isAt(lockPath, fd), release: () => closeSync(fd) }
+  return { isInPlace: () => isAt(lockPath, fd), release: () => closeReader(fd) }
 }
 
 /** Whether the open file is the one that is at the path. */
 export function isAt(path: string, fd: number): boolean {
-  const open = fstatSync(fd, { bigint: true })
   try {
-    const there = lstatSync(path, { bigint: true })
-    return isSameFile(there, open)
+    return isSameFile(lstatSync(path, { bigint: true }), fstatSync(fd, { bigint: true }))
   } catch {
-    // Missing, or a folder of the path is a file or closed to this process by now.
+    // Missing, or a folder of the path is a file or closed to this process by now, or the file system does not answer.
     return false
   }
 }

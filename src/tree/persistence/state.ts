@@ -176,7 +176,9 @@ export function createState(options: StateOptions) {
     if (!journal.isInPlace() || !lock.isInPlace()) {
       // Synced, and if need be rewritten, once it is back.
       if (isAway()) return flushLater()
-      return fail(new Error('another program has removed or replaced it'))
+      return fail(
+        new Error('it is not in its place: another program has removed or replaced it, or its disk does not answer')
+      )
     }
     // A frozen part would be left out.
     if (journal.isLong() && restoring === undefined && !isStopping) void rewrite()

@@ -1,7 +1,8 @@
 // The lock that makes one process the authority of a tree. The system frees it when the process ends, however it ends.
-import { closeSync, constants, existsSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import { constants, existsSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
+import { closeReader } from '../../engine/files/close-reader.ts'
 import { isGone } from '../../engine/files/root-presence.ts'
 import type { Root } from '../../engine/files/roots.ts'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
@@ -92,7 +93,7 @@ export function createAuthorityLock(served: readonly [Root, ...Root[]]): Authori
       }
       for (const [place, file] of taken) {
         // The file that was locked before is no longer in its place.
-        if (place.locked !== undefined) closeSync(place.locked.fd)
+        if (place.locked !== undefined) closeReader(place.locked.fd)
         place.locked = file
         writeHolder(file.fd, { root: place.root.real, tree, known_as: knownAs, pid: process.pid })
       }
@@ -140,7 +141,7 @@ function lockAt({ root, directory }: RootLock): OpenFile | undefined {
       // The process that had it may also have removed it between our open and our lock.
       else if (!isLocked) return undefined
     } finally {
-      if (!isTaken) closeSync(fd)
+      if (!isTaken) closeReader(fd)
     }
   }
   throw new Error(
@@ -166,7 +167,7 @@ function giveBack(files: ReadonlyMap<RootLock, OpenFile>): void {
     } catch {
       // It is only a name; the lock counts.
     }
-    closeSync(file.fd)
+    closeReader(file.fd)
   }
 }
 
@@ -273,6 +274,6 @@ function isLocked(path: string): boolean {
   } catch {
     return false
   } finally {
-    closeSync(fd)
+    closeReader(fd)
   }
 }

@@ -1,6 +1,6 @@
 // Which processes take part in serving a tree: each holds a shared lock, which the system frees however the process ends.
-import { closeSync } from 'node:fs'
 import { tryLock } from 'fs-native-extensions'
+import { closeReader } from '../../engine/files/close-reader.ts'
 import type { Root } from '../../engine/files/roots.ts'
 import { servedDirectory } from './served-directory.ts'
 import type { OpenFile } from './state-directory.ts'
@@ -33,7 +33,7 @@ export function createMembersLock(root: Root): MembersLock {
       isLocked = tryLock(file.fd, { shared })
       return isLocked ? file : undefined
     } finally {
-      if (!isLocked) closeSync(file.fd)
+      if (!isLocked) closeReader(file.fd)
     }
   }
 
@@ -42,7 +42,7 @@ export function createMembersLock(root: Root): MembersLock {
       if (held !== undefined && directory.isAt(fileName, held)) return
       const joined = open(true)
       if (joined === undefined) return
-      if (held !== undefined) closeSync(held.fd)
+      if (held !== undefined) closeReader(held.fd)
       held = joined
     } catch {
       // The folder cannot be written now: the authority, which looks again, reports it.
@@ -50,7 +50,7 @@ export function createMembersLock(root: Root): MembersLock {
   }
 
   function leave(): void {
-    if (held !== undefined) closeSync(held.fd)
+    if (held !== undefined) closeReader(held.fd)
     held = undefined
   }
 
@@ -71,7 +71,7 @@ export function createMembersLock(root: Root): MembersLock {
       leave()
       try {
         const alone = open(false)
-        if (alone !== undefined) closeSync(alone.fd)
+        if (alone !== undefined) closeReader(alone.fd)
         return alone !== undefined
       } catch {
         return false
