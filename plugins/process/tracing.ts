@@ -3,6 +3,7 @@ import type * as OpenTelemetry from '@opentelemetry/api'
 import fp from 'fastify-plugin'
 import type { CarryCall } from '../../src/engine/call/context.ts'
 import { createSpans } from '../../src/engine/call/spans.ts'
+import { atMost } from '../../src/support/at-most.ts'
 import { messageOf } from '../../src/support/error-message.ts'
 
 declare module 'fastify' {
@@ -40,12 +41,8 @@ export default fp<{ version: string }>(
     async function flush({ trace }: typeof OpenTelemetry): Promise<void> {
       const provider = trace.getTracerProvider() as Partial<OpenTelemetry.ProxyTracerProvider>
       const sdk = (provider.getDelegate?.() ?? provider) as { forceFlush?: () => Promise<void> }
-      let timer: NodeJS.Timeout | undefined
-      const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, flushMs)))
-      await Promise.race([sdk.forceFlush?.(), late]).catch((error: unknown) =>
-        app.log.warn({ err: error }, 'spans were not sent')
-      )
-      clearTimeout(timer)
+      const sent = Promise.resolve(sdk.forceFlush?.())
+      await atMost(flushMs, sent).catch((error: unknown) => app.log.warn({ err: error }, 'spans were not sent'))
     }
   },
   { name: 'tracing' }

@@ -7,7 +7,7 @@ import { paths } from '../support/user-paths.ts'
 import { nearest, suggest } from '../support/suggest.ts'
 import type { Environment } from './environment.ts'
 import { fields, nearestField, sections, type Field } from './fields.ts'
-import { JsonFault, parseJson, placeOf, valueOf, type JsonMember, type JsonNode } from './json-source.ts'
+import { JsonFault, membersOf, parseJson, placeOf, valueOf, type JsonMember, type JsonNode } from './json-source.ts'
 import { faultAt, normalise, type Fault, type Given, type Layer, type Origin } from './layer.ts'
 import { readText } from '../support/read-text.ts'
 
@@ -55,7 +55,7 @@ export function readConfigFile({ path, isNamed }: ConfigFile): Layer {
 export function parseConfigText(path: string, text: string): Layer {
   const originAt = (offset: number): Origin => ({ source: 'file', file: path, ...placeOf(text, offset) })
   try {
-    return readSections(parseJson(text), originAt)
+    return readSections(text, parseJson(text), originAt)
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error
     return { ...emptyLayer, faults: [faultAt(originAt(error.offset), `not JSON: ${error.message}`)] }
@@ -67,20 +67,22 @@ function unreadable(path: string, what: string): Layer {
   return { ...emptyLayer, faults: [{ origin, message: `the configuration file ${path} ${what}` }] }
 }
 
-function readSections(root: JsonNode, originAt: (offset: number) => Origin): Layer {
+function readSections(text: string, root: JsonNode, originAt: (offset: number) => Origin): Layer {
   const values = new Map<string, Given>()
   const faults: Fault[] = []
   const fault = (offset: number, what: string) => faults.push(faultAt(originAt(offset), what))
-  if (root.members === undefined) {
+  const members = membersOf(root)
+  if (members === undefined) {
     fault(root.offset, `expected an object with the sections ${sections.join(', ')}`)
   }
-  for (const { name: section, offset, node } of named(root.members, fault)) {
+  for (const { name: section, offset, node } of named(members, fault)) {
+    const settings = membersOf(node)
     if (!sections.includes(section)) fault(offset, explainUnknownSection(section))
-    else if (node.members === undefined) fault(node.offset, `${section} must be an object with settings`)
-    for (const member of sections.includes(section) ? named(node.members, fault) : []) {
+    else if (settings === undefined) fault(node.offset, `${section} must be an object with settings`)
+    for (const member of sections.includes(section) ? named(settings, fault) : []) {
       const field = fields.get(`${section}.${member.name}`)
       if (field === undefined) fault(member.offset, explainUnknown(section, member.name))
-      else values.set(field.name, readField(field, member.node, originAt, faults))
+      else values.set(field.name, readField(field, member.node, text, originAt, faults))
     }
   }
   return { values, faults }
@@ -100,10 +102,16 @@ function named(
   })
 }
 
-function readField(field: Field, node: JsonNode, originAt: (offset: number) => Origin, faults: Fault[]): Given {
-  const given = valueOf(node)
+function readField(
+  field: Field,
+  node: JsonNode,
+  text: string,
+  originAt: (offset: number) => Origin,
+  faults: Fault[]
+): Given {
+  const given = valueOf(text, node)
   const origin = originAt(node.offset)
-  const itemOrigins = node.items?.map(({ offset }) => originAt(offset))
+  const itemOrigins = node.type === 'array' ? node.children?.map(({ offset }) => originAt(offset)) : undefined
   const origins = itemOrigins === undefined ? { origin } : { origin, itemOrigins }
   const words = field.schema['x-path']
   if (words === undefined) return { value: normalise(field, given), ...origins }

@@ -1,13 +1,7 @@
 // JSON with the position of each value, so that a message can point at a fault in a configuration file. Accepts exactly what JSON.parse does.
+import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser'
 
-export interface JsonNode {
-  /** Start of the value, in UTF-16 units from the start of the text. */
-  readonly offset: number
-  /** A text, number, boolean or null; undefined for a list or an object. */
-  readonly value?: string | number | boolean | null
-  readonly items?: readonly JsonNode[]
-  readonly members?: readonly JsonMember[]
-}
+export type JsonNode = Node
 
 export interface JsonMember {
   readonly name: string
@@ -24,112 +18,47 @@ export class JsonFault extends Error {
   }
 }
 
-/** Deeper nesting than this is a mistake, and must not exhaust the stack. */
-const maxDepth = 64
-const whitespace = /[\t\n\r ]*/y
-const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
-// oxlint-disable-next-line eslint/no-control-regex -- JSON allows no control characters in a text
-const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4}))*"/y
+const badString = 'the string that begins here has no end, or a character that JSON writes with a backslash'
+const badStrings: ReadonlySet<string> = new Set([
+  'UnexpectedEndOfString',
+  'InvalidCharacter',
+  'InvalidEscapeCharacter',
+  'InvalidUnicode'
+])
+const aValue = 'a value: a string in double quotes, a number, true, false, null, a list or an object'
+const expectations: Readonly<Record<string, string>> = {
+  PropertyNameExpected: 'a name in double quotes',
+  ColonExpected: 'a colon',
+  CommaExpected: 'a comma',
+  CloseBraceExpected: 'a comma or }',
+  CloseBracketExpected: 'a comma or ]',
+  EndOfFileExpected: 'nothing more',
+  ValueExpected: aValue,
+  InvalidCommentToken: 'no comment'
+}
 /** A message names only these: other characters may belong to a secret. */
 const namable = /[{}[\]:,'"/#]/
 
 /** @throws JsonFault */
 export function parseJson(text: string): JsonNode {
-  return new Reader(text).read()
+  const errors: ParseError[] = []
+  const root = parseTree(text, errors, { disallowComments: true })
+  const [first] = errors
+  if (root === undefined || first !== undefined) throw new JsonFault(describe(text, errors), first?.offset ?? 0)
+  return root
 }
 
-/** A recursive-descent reader; `#at` is its position. */
-class Reader {
-  readonly #text: string
-  #at = 0
-
-  constructor(text: string) {
-    this.#text = text
-  }
-
-  read(): JsonNode {
-    const node = this.#readValue(0)
-    this.#skip(whitespace)
-    if (this.#at < this.#text.length) this.#fail('nothing more')
-    return node
-  }
-
-  #readValue(depth: number): JsonNode {
-    if (depth > maxDepth) this.#fail(`no more than ${maxDepth} levels`)
-    this.#skip(whitespace)
-    const offset = this.#at
-    if (this.#take('{')) return { offset, members: this.#readMembers(depth) }
-    if (this.#take('[')) return { offset, items: this.#readItems(depth) }
-    if (this.#text[offset] === '"') return { offset, value: this.#readString('a value') }
-    const found = this.#skip(scalar)
-    // The rest of 01 or nullable would be reported as a missing comma.
-    if (found === undefined || /[\w.]/.test(this.#text[this.#at] ?? '')) {
-      this.#at = offset
-      this.#fail('a value: a string in double quotes, a number, true, false, null, a list or an object')
-    }
-    return { offset, value: JSON.parse(found) as number | boolean | null }
-  }
-
-  #readMembers(depth: number): JsonMember[] {
-    const members: JsonMember[] = []
-    if (this.#take('}')) return members
-    do {
-      this.#skip(whitespace)
-      const offset = this.#at
-      const name = this.#readString(members.length === 0 ? 'a name in double quotes or }' : 'a name in double quotes')
-      if (!this.#take(':')) this.#fail('a colon')
-      members.push({ name, offset, node: this.#readValue(depth + 1) })
-    } while (this.#take(','))
-    if (!this.#take('}')) this.#fail('a comma or }')
-    return members
-  }
-
-  #readItems(depth: number): JsonNode[] {
-    const items: JsonNode[] = []
-    if (this.#take(']')) return items
-    do items.push(this.#readValue(depth + 1))
-    while (this.#take(','))
-    if (!this.#take(']')) this.#fail('a comma or ]')
-    return items
-  }
-
-  #readString(what: string): string {
-    const start = this.#at
-    if (this.#text[start] !== '"') this.#fail(what)
-    const found = this.#skip(string)
-    if (found !== undefined) return JSON.parse(found) as string
-    throw new JsonFault(
-      'the string that begins here has no end, or a character that JSON writes with a backslash',
-      start
-    )
-  }
-
-  /** If the next character after white space is this one, takes it. Returns whether it was. */
-  #take(character: string): boolean {
-    this.#skip(whitespace)
-    if (this.#text[this.#at] !== character) return false
-    this.#at += 1
-    return true
-  }
-
-  /** Takes the text here that matches the pattern. */
-  #skip(pattern: RegExp): string | undefined {
-    pattern.lastIndex = this.#at
-    const found = pattern.exec(this.#text)?.[0]
-    this.#at += found?.length ?? 0
-    return found
-  }
-
-  #fail(expected: string): never {
-    throw new JsonFault(`expected ${expected}, found ${describe(this.#text[this.#at])}`, this.#at)
-  }
+/** The value itself. */
+export function valueOf(text: string, { offset, length }: JsonNode): unknown {
+  return JSON.parse(text.slice(offset, offset + length))
 }
 
-/** The value itself, as from JSON.parse. */
-export function valueOf({ value, items, members }: JsonNode): unknown {
-  if (items !== undefined) return items.map(valueOf)
-  if (members !== undefined) return Object.fromEntries(members.map(({ name, node }) => [name, valueOf(node)]))
-  return value
+/** Undefined for anything but an object. */
+export function membersOf({ type, children = [] }: JsonNode): JsonMember[] | undefined {
+  if (type !== 'object') return undefined
+  return children.flatMap(({ children: [name, node] = [] }) =>
+    name === undefined || node === undefined ? [] : [{ name: name.value as string, offset: name.offset, node }]
+  )
 }
 
 /** Both counted from 1, the column in UTF-16 units. */
@@ -139,7 +68,14 @@ export function placeOf(text: string, offset: number): { line: number; column: n
   return { line: before.split('\n').length, column: offset - lineStart + 1 }
 }
 
-function describe(character: string | undefined): string {
-  if (character === undefined) return 'the end of the file'
-  return namable.test(character) ? character : 'something else'
+/** What follows something unknown says what was expected there. */
+function describe(text: string, errors: readonly ParseError[]): string {
+  const codes = errors.map(({ error }) => printParseErrorCode(error))
+  if (badStrings.has(codes[0] ?? '')) return badString
+  const expected = expectations[codes.find((code) => code in expectations) ?? ''] ?? aValue
+  const { offset } = errors[0] ?? { offset: 0 }
+  const isFirst = text.slice(0, offset).trimEnd().endsWith('{')
+  const found = text[offset]
+  const shown = found === undefined ? 'the end of the file' : namable.test(found) ? found : 'something else'
+  return `expected ${expected}${isFirst && expected === expectations['PropertyNameExpected'] ? ' or }' : ''}, found ${shown}`
 }

@@ -1,5 +1,5 @@
 // The calls under way, for a stop that waits for them.
-import { setTimeout as delay } from 'node:timers/promises'
+import { atMost } from '../../support/at-most.ts'
 
 export function createRunningCalls() {
   let underWay = 0
@@ -27,7 +27,7 @@ export function createRunningCalls() {
     async ended(limitMs: number): Promise<void> {
       if (underWay === 0) return
       const none = new Promise<void>((resolve) => waiting.add(resolve))
-      await Promise.race([none, delay(limitMs, undefined, { ref: false })])
+      await atMost(limitMs, none)
     }
   }
 }

@@ -69,18 +69,7 @@ function toPatternUnlessName(path: string, files: FileStore): Matcher | undefine
   try {
     return toPatternMatcher(path, files)
   } catch (error) {
-    if (error instanceof OperationError && error.code === 'INVALID_PATTERN' && isThere(path, files)) return undefined
-    throw error
-  }
-}
-
-function isThere(path: string, files: FileStore): boolean {
-  try {
-    const place = files.open(path, 'entry')
-    place.close()
-    return place.stat !== undefined
-  } catch (error) {
-    if (error instanceof OperationError) return false
+    if (error instanceof OperationError && error.code === 'INVALID_PATTERN' && files.isThere(path)) return undefined
     throw error
   }
 }

@@ -83,6 +83,7 @@ export function createFileStore(options: FileStoreOptions) {
     }
   }
 
+  /** Whether the path, as it is spelt, is that of an entry that may be read. */
   function isThere(path: string): boolean {
     try {
       const place = reachAsSpelt(path, 'entry')
@@ -178,6 +179,7 @@ export function createFileStore(options: FileStoreOptions) {
   return {
     roots: roots.list,
     open,
+    isThere,
     /** The place of an entry by its canonical path, whatever protects it. The caller closes it. */
     openCanonical: (path: string): OpenEntry => walk(ground, roots.locate(path), path, { followLast: false }),
     resolve,

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { maskSecrets } from '../../engine/commands/mask-secrets.ts'
+import { atMost } from '../../support/at-most.ts'
 import { orAborted } from '../../support/shared-rounds.ts'
 import type { CommandLine } from '../../support/shell/simple-command.ts'
 import { effectOf } from './effect-of.ts'
@@ -44,31 +45,34 @@ export async function endCommand(
 ): Promise<string | undefined> {
   const known = commands.find(agentId, callId, maskSecrets(command))
   if (known === undefined) return undefined
-  if (task === undefined) await atMost(commands.end(known))
+  if (task === undefined) await atMost(endWaitMs, commands.end(known))
   else commands.moveToBackground(known, task)
   return known.note
 }
 
 export function endTask({ commands }: OperationContext, agentId: string, task: string): Promise<void> {
-  return atMost(commands.endAll((one) => one.agentId === agentId && one.task === task))
+  return atMost(
+    endWaitMs,
+    commands.endAll((one) => one.agentId === agentId && one.task === task)
+  )
 }
 
 /** No command of the agent is running in the foreground any more, though its end was not reported. */
 export function endForeground({ commands }: OperationContext, agentId: string): Promise<void> {
-  return atMost(commands.endAll((one) => one.agentId === agentId && one.task === undefined))
+  return atMost(
+    endWaitMs,
+    commands.endAll((one) => one.agentId === agentId && one.task === undefined)
+  )
 }
 
 export function endCommandsOf({ commands }: OperationContext, isMeant: (agentId: string) => boolean): Promise<void> {
-  return atMost(commands.endAll((one) => isMeant(one.agentId)))
+  return atMost(
+    endWaitMs,
+    commands.endAll((one) => isMeant(one.agentId))
+  )
 }
 
 /** Resolves once all is logged that commands have made whose end is reported by now. @throws the reason of the signal */
 export function awaitCommands({ commands, signal }: Pick<OperationContext, 'commands' | 'signal'>): Promise<void> {
   return orAborted(commands.settled(), signal)
-}
-
-async function atMost(work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, endWaitMs)))
-  await Promise.race([work, over]).finally(() => clearTimeout(timer))
 }

@@ -1,6 +1,6 @@
 // One stream for everything: plain methods are answered here, all other messages are MCP.
 import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream'
-import { setTimeout as delay } from 'node:timers/promises'
+import { atMost } from '../../support/at-most.ts'
 import type { ByteBudget } from '../../engine/budget/byte-budget.ts'
 import type { OperationResult } from '../../engine/call/context.ts'
 import { isErrno, OperationError, toOperationError } from '../../errors.ts'
@@ -109,8 +109,10 @@ export function serveStdio(options: StdioOptions): StdioConnection {
 
   /** Until every request has been answered and the answers have gone out, or the time is over. */
   async function untilDone(limitMs: number): Promise<void> {
-    const done = untilBelow(1).then(() => writer.flushed())
-    await Promise.race([done, delay(limitMs, undefined, { ref: false })])
+    await atMost(
+      limitMs,
+      untilBelow(1).then(() => writer.flushed())
+    )
   }
 
   /** Pauses reading from a client that asks faster than we answer. */

@@ -1,5 +1,5 @@
 // The second level of the bases: on the disk, for later processes.
-import { setTimeout as delay } from 'node:timers/promises'
+import { atMost } from '../../support/at-most.ts'
 import { isErrno } from '../../support/errno.ts'
 import { makeFolder } from '../../support/make-folder.ts'
 import type { BaseStore } from '../../engine/versions/bases.ts'
@@ -176,11 +176,7 @@ export function createKeptBases(folder: string, options: KeptBasesOptions): Kept
     },
     sync: () => fresh.sync(),
     async settle(limitMs) {
-      if (storing.size === 0) return
-      const timedOut = new AbortController()
-      const limit = delay(limitMs, undefined, { signal: timedOut.signal }).catch(() => {})
-      await Promise.race([Promise.all(storing), limit])
-      timedOut.abort()
+      await atMost(limitMs, Promise.all(storing))
     },
     close() {
       isOpen = false

@@ -1,5 +1,6 @@
 // The state of a tree on disk: read when this process becomes its authority, written while it is.
 import { setTimeout as delay } from 'node:timers/promises'
+import { atMost } from '../../support/at-most.ts'
 import type { Logger } from '../../support/logger.ts'
 import { createJournal, type JournalOptions, type Opened, type SetAside } from './journal.ts'
 import type { KeptBases } from './kept-bases.ts'
@@ -289,7 +290,7 @@ export function createState(options: StateOptions) {
     },
     /** After `open`: resolves when all is restored, or after the time for which calls wait for that. Never fails. */
     async settled(): Promise<void> {
-      if (restoring !== undefined) await Promise.race([restoring, delay(graceMs, undefined, { ref: false })])
+      if (restoring !== undefined) await atMost(graceMs, restoring)
     },
     /** What the stop ends is not removed from the state. */
     beginStop(): void {
