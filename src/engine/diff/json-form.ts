@@ -1,4 +1,5 @@
-// Reads a text as JSON, plain or with comments: its form, and the names that its objects have more than once. Linear.
+// Reads a text as JSON, plain or with comments: its form, and the names that its objects have more than once. Linear. Tells by that whether a
+// merge of two such texts is still one.
 
 export interface JsonForm {
   /** 0: JSON (RFC 8259). 1: with comments. 2: also with a comma before a closing bracket. */
@@ -97,4 +98,24 @@ function endOfString(text: string, start: number): number | undefined {
 function matchEnd(sticky: RegExp, text: string, at: number): number | undefined {
   sticky.lastIndex = at
   return sticky.test(text) ? sticky.lastIndex : undefined
+}
+
+/**
+ * True if both sides are JSON and the merged text is not in a form as strict, or has a name more often in one object than
+ * either side: readers would see only one of the values. The content decides, and not the name of the file: notebooks,
+ * maps and manifests are JSON under many names.
+ */
+export function breaksJson(merged: string, current: string, incoming: string): boolean {
+  const one = jsonFormOf(current)
+  const other = one && jsonFormOf(incoming)
+  if (one === undefined || other === undefined) return false
+  const result = jsonFormOf(merged)
+  return result === undefined || isLooser(result, one, other)
+}
+
+function isLooser({ liberty, surplus }: JsonForm, one: JsonForm, other: JsonForm): boolean {
+  if (liberty > Math.max(one.liberty, other.liberty)) return true
+  const isMore = ([name, count]: [string, number]) =>
+    count > Math.max(one.surplus.get(name) ?? 0, other.surplus.get(name) ?? 0)
+  return [...surplus].some(isMore)
 }

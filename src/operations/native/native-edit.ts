@@ -8,11 +8,10 @@ import { withResolvers } from '../../support/with-resolvers.ts'
 import { readVersion } from '../change/file-version.ts'
 import { withLocks } from '../locking/with-locks.ts'
 import { resolveFile } from '../locking/resolve-files.ts'
-import { judgeEdit } from './judge-edit.ts'
+import { differenceText, judgeEdit, recordUnified } from './judge-edit.ts'
 import type { FileEdit, Harness } from './native-call.ts'
 import { createNativeTurn } from './native-turn.ts'
 import { isNoFile, recordMade } from './record-made.ts'
-import { describeUnseen } from './unseen-text.ts'
 
 interface NativeEdit {
   readonly agentId: string
@@ -157,4 +156,18 @@ async function look(context: OperationContext, place: OpenEntry, given: string):
   } finally {
     context.work.release()
   }
+}
+
+/** What others had changed in a file that the model has just edited at another place. */
+async function describeUnseen(context: OperationContext, unseen: readonly UnseenChange[]): Promise<string | undefined> {
+  const { agentId } = context.caller
+  const texts: string[] = []
+  for (const { path, given, from, to, authors } of unseen) {
+    const diff = await differenceText(context, path, from, to)
+    // Otherwise a notice names the lines.
+    if (diff === undefined || agentId === undefined) continue
+    recordUnified(context, agentId, { path, given, hash: to, from }, diff)
+    texts.push(`Your edit of ${given} was made beside changes of ${authors}, which you have not seen:\n${diff}`)
+  }
+  return texts.length === 0 ? undefined : texts.join('\n')
 }

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
+import { mountsBelow, optionsAt, readMounts } from '../../support/mounts.ts'
 import { below } from '../../support/relocate.ts'
 import { userNamespaceObstacle } from '../service/user-namespaces.ts'
 import { gitFolders } from './git-folders.ts'
-import { mountsBelow, optionsAt, readMounts } from './mounts.ts'
 
 export interface LayerPlace {
   /** Holds a folder for each root. */

@@ -1,7 +1,7 @@
 // What a hand-over needs from each process: which connections are its own, and under which names its calls wait.
+import { placePrefix } from '../../engine/leases/tickets.ts'
 import { isRunning } from '../../support/process-identity.ts'
-import type { Member } from '../state/state-file.ts'
-import { hasEnded, nameOfPlace } from './place-name.ts'
+import { thisProcess, type Member } from '../state/state-file.ts'
 
 interface HandOverOptions {
   readonly disconnect: (connection: string) => void
@@ -18,6 +18,8 @@ interface HandOverOptions {
 
 /** Delay between two looks for a process that has to come back. This process may be suspended: it counts looks, and not the time. */
 const lookMs = 50
+const placePattern = new RegExp(`^${placePrefix}(\\d+)-(.+)-\\d+$`)
+const [ownBoot] = thisProcess.process_start?.split('/') ?? []
 
 export type HandOver = ReturnType<typeof createHandOver>
 
@@ -91,4 +93,15 @@ export function createHandOver(options: HandOverOptions) {
       for (const timer of timers) clearInterval(timer)
     }
   }
+}
+
+/** No other process of the tree gives such a name. @param number of the call in this process */
+function nameOfPlace(number: number): string {
+  return `${placePrefix}${thisProcess.pid}-${thisProcess.process_start ?? thisProcess.started_at}-${number}`
+}
+
+/** True if its process certainly asks for nothing more. The processes of another machine cannot be seen from here. */
+function hasEnded(place: string): boolean {
+  const [, pid, start = ''] = placePattern.exec(place) ?? []
+  return pid !== undefined && start.split('/')[0] === ownBoot && !isRunning(Number(pid), start)
 }

@@ -1,6 +1,6 @@
-// The mounts of this process, as the system lists them.
-import { below } from '../../support/relocate.ts'
-import { readText } from '../../support/read-text.ts'
+// The mounts of this process, as Linux lists them.
+import { readText } from './read-text.ts'
+import { below } from './relocate.ts'
 
 interface Mount {
   readonly path: string
@@ -9,8 +9,8 @@ interface Mount {
 }
 
 /** In the order in which they were made: of two at one path the later one counts. */
-export function readMounts(text = readText('/proc/self/mountinfo')): Mount[] {
-  return text
+export function readMounts(): Mount[] {
+  return readText('/proc/self/mountinfo')
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => {
@@ -34,8 +34,5 @@ export function optionsAt(path: string, mounts: readonly Mount[]): string[] {
 
 /** Spaces, line ends and backslashes are written as octal numbers. */
 function unescape(text: string): string {
-  return Buffer.from(text, 'utf8')
-    .toString('latin1')
-    .replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))
-    .replace(/^[^]*$/, (bytes) => Buffer.from(bytes, 'latin1').toString('utf8'))
+  return text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))
 }
