@@ -42,6 +42,8 @@ async function runWaiting() {
   for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
     const result = await runTestFile(name, bundledTest(name), environment)
     results.push(result)
+    // To `npm run test:wine`.
+    process.send?.(result)
     const { passed, failed, seconds, comments, problems } = result
     const verdict = problems === '' ? 'ok    ' : 'FAILED'
     print(`${verdict} ${format(seconds)}  ${name}  ${passed} passed${failed > 0 ? `, ${failed} failed` : ''}`)
