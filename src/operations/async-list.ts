@@ -1,5 +1,5 @@
 // async_list (PRD 3.8): takes no lock; a snapshot of one moment.
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { contract } from '../../schemas/contract.ts'
 import type { Entry, ListInput, ListOutput } from '../../schemas/list.ts'
 import type { Static } from '../../schemas/typebox.ts'
@@ -61,7 +61,7 @@ async function list(input: ListInput, context: OperationContext): Promise<Static
   for (const [index, entry] of found.entries.entries()) {
     const shown = toEntry(
       entry,
-      include_hashes ? await knownHash(context, entry, `${found.path}/${entry.name}`) : undefined
+      include_hashes ? await knownHash(context, entry, join(found.path, entry.name)) : undefined
     )
     left -= maxAnswerChars === Infinity ? 0 : charsOf(shown)
     // One at least, so that the next page is another one.

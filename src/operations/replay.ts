@@ -1,4 +1,5 @@
 // replay: the tree as it was after any change of the log: its files, a file's text with its authors, who held and who waited.
+import { join } from 'node:path'
 import { contract } from '../../schemas/contract.ts'
 import type { ReplayInput, ReplayOutput } from '../../schemas/replay.ts'
 import { isOperationError, OperationError } from '../errors.ts'
@@ -184,7 +185,7 @@ async function findOtherFiles({ files, history, config, signal }: OperationConte
       signal
     })
     for (const { name, type } of listed.entries) {
-      const path = `${listed.path}/${name}`
+      const path = join(listed.path, name)
       if (type === 'file' && history.last(path) === undefined) found.push(shownPath(path, files))
     }
   }

@@ -17,7 +17,7 @@ t.test('a server removes folders that a killed process has left for long', async
   }
   const left = make('async-crud-mcp-scratch-aaaaaa', 2)
   const [inUse, foreign] = [make('async-crud-mcp-scratch-bbbbbb', 0.5), make('other-scratch-cccccc', 2)]
-  await startProgram(t, ['--dir', root], { TMPDIR: temporary })
+  await startProgram(t, ['--dir', root], { TMPDIR: temporary, TEMP: temporary })
   await until(() => !existsSync(left))
   t.same([inUse, foreign].map(existsSync), [true, true])
 })

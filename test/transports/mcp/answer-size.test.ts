@@ -24,6 +24,9 @@ const long = line.repeat(3_000)
 /** What is missing in it is half of the whole. */
 const short = line.repeat(1_000)
 
+/** A name that a line of a listing cannot hold; Windows has none. */
+const odd = process.platform === 'win32' ? { files: {}, line: '' } : { files: { 'x\ny': '12' }, line: '"x\\ny" 2\n' }
+
 interface Result {
   readonly structuredContent?: Answer
   readonly content: readonly { readonly text: string }[]
@@ -248,17 +251,16 @@ for (const era of ['2026', '2025'] as const) {
   })
 
   t.test(`${era}: a listing leaves out what Git ignores unless asked, and names what is odd`, async (t) => {
-    const files = { '.gitignore': 'out\n', 'a b': '1', 'x\ny': '12', 'd/e/f': '', 'out/g': '' }
-    const { tree, call } = await scene(t, era, files)
+    const files = { '.gitignore': 'out\n', 'a b': '1', ...odd.files, 'd/e/f': '', 'out/g': '' }
+    const { call } = await scene(t, era, files)
     const list = async (input: object) => bodyOf(await call('async_list', { path: '.', ...input }))['content'] as string
-    t.equal(await list({ recursive: true }), '.gitignore 4\na b 1\n"x\\ny" 2\nd/\nd/e/\n f 0')
-    t.equal(await list({}), '.gitignore 4\na b 1\n"x\\ny" 2\nd/')
+    t.equal(await list({ recursive: true }), `.gitignore 4\na b 1\n${odd.line}d/\nd/e/\n f 0`)
+    t.equal(await list({}), `.gitignore 4\na b 1\n${odd.line}d/`)
     t.match(await list({ ignore: false }), 'out/')
     const some = { path: '.', pattern: 'g*', recursive: true }
     t.match(bodyOf(await call('async_list', some)), { total_entries: 0, message: /ignore: false/ })
     t.equal(await list({ ...some, ignore: false }), 'out/\n g 0')
     t.equal(await list({ path: 'out' }), 'g 0', 'which asks for it by its name')
-    t.equal(tree.read('x\ny'), '12')
   })
 
   t.test(`${era}: a listing of any length comes in pages that miss nothing`, async (t) => {

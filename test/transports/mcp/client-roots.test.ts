@@ -113,7 +113,7 @@ t.test('a named folder is served whatever the client offers, and a home folder a
   const refused = clients['1.x'](t, {
     cwd: tree.path('called'),
     roots: async () => [home],
-    environment: { HOME: home }
+    environment: { HOME: home, USERPROFILE: home }
   }).then(({ call }) => call('async_read', { path: 'f' }))
   await t.rejects(refused, /closed/i)
 })
