@@ -49,7 +49,7 @@ export default fp<Options>(
               settings: config.tree,
               stages: app.commits.stages,
               roots: [first, ...others],
-              onTrouble: (message) => app.degradations.set('etcd', message)
+              onTrouble: (message) => app.degradations.set('hosts', message)
             }),
             engine: app.engine,
             budget: app.requestBudget,

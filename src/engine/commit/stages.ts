@@ -1,6 +1,6 @@
 // Where several hosts make changes ready. A change takes effect by one rename out of its root's stage, which the next authority takes away.
 import { linkSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, writeFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
@@ -30,6 +30,11 @@ export interface Stages {
    * @returns the epoch that they were taken from. @throws Error that says what is in the way
    */
   take(epoch: number): number
+  /**
+   * Makes the smallest change that there is, in the stage of each root.
+   * @throws Error of the file system: it takes no changes, or another authority has taken a stage
+   */
+  touch(): Promise<void>
   /** Once the changes of earlier authorities are settled, and receipts judged: removes what they have left. */
   sweep(): void
 }
@@ -45,6 +50,7 @@ type Entry = Pick<OpenEntry, 'directory' | 'name'>
 export function createStages(served: readonly Root[], openOwn: (root: Root) => Own): Stages {
   const roots = served.map(({ real }) => real)
   const held = new Map<string, Own>()
+  const touched = temporaryName()
   let epoch = -1
 
   function stageOf(root: string): Stage {
@@ -98,6 +104,9 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
       })
       epoch = next
       return Math.min(...taken)
+    },
+    async touch() {
+      await Promise.all(stages.map(({ stage }) => writeFile(stage.at(touched), '')))
     },
     sweep() {
       for (const { stage } of stages)

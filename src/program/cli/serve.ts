@@ -162,7 +162,7 @@ class Displaced extends Error {}
 function failDisplaced(): void {
   setImmediate(() => {
     throw new Displaced(
-      'another process has taken over the tree, because this one was stopped or cut off for longer than its lease, or the folder .async-crud-mcp was removed; this process ends: start it again'
+      'another process has taken over the tree, or can: this one was stopped, or cut off from etcd or from its volume, for longer than its lease, or the folder .async-crud-mcp was removed; this process ends: start it again'
     )
   })
 }
