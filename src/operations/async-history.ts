@@ -6,7 +6,7 @@ import { mayBeMadeBy } from '../engine/versions/author.ts'
 import { commandOf, modesAsText } from '../engine/versions/modification.ts'
 import type { Version } from '../engine/versions/version.ts'
 import { lockKey } from '../engine/files/lock-key.ts'
-import { decodeIfText } from '../engine/files/text.ts'
+import { keptText } from './change/kept-version.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { awaitCommands } from './commands/bracket.ts'
@@ -137,12 +137,11 @@ async function describe(
 async function countLines(
   from: string | null | undefined,
   to: string | null,
-  { bases, differ, config, signal }: OperationContext
+  context: OperationContext
 ): Promise<HistoryVersion['lines']> {
   if (from === undefined) return undefined
-  const encoding = config.crud.default_encoding
-  const textOf = async (hash: string | null) =>
-    hash === null ? '' : decodeIfText(await bases.get(hash), encoding, hash)
+  const { differ, signal } = context
+  const textOf = async (hash: string | null) => (hash === null ? '' : keptText(context, hash, hash))
   const [base, current] = [await textOf(from), await textOf(to)]
   if (base === undefined || current === undefined) return undefined
   const { diff } = await differ.compare({ base, current, format: 'json', isWhole: true, signal })

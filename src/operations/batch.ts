@@ -13,7 +13,7 @@ import type { OperationContext } from '../engine/call/context.ts'
 import { countSteps } from '../support/progress.ts'
 import { defineOperation } from './definition/define.ts'
 import { takeInput } from './definition/copy-input.ts'
-import { atomicBatch } from './transaction/atomic-batch.ts'
+import { atomicBatch, summarize } from './transaction/atomic-batch.ts'
 import { readTogether } from './read-together.ts'
 import { once } from './definition/named-call.ts'
 import { givenPath } from './definition/given-path.ts'
@@ -177,14 +177,9 @@ async function runBatch<Item, Result extends { readonly status: string }>(
       throw results.length === 0 ? error : cancelledAfter(results, items.length)
     }
   }
-  const countOf = (wanted: string) => results.filter(({ status }) => status === wanted).length
   const isReplayed = results.some((result) => 'replayed' in result && result.replayed === true)
-  return {
-    status: 'ok',
-    ...(isReplayed && { replayed: true }),
-    results,
-    summary: { total: items.length, succeeded: countOf('ok'), failed: countOf('error') }
-  }
+  const { status, summary } = summarize(results)
+  return { status, ...(isReplayed && { replayed: true }), results, summary: { ...summary, total: items.length } }
 }
 
 function describeLeft(read: number, total: number) {

@@ -2,10 +2,10 @@
 import type { OperationContext } from '../../engine/call/context.ts'
 import { diffLines } from '../../engine/diff/hunks.ts'
 import { splitLines, splitMark } from '../../engine/diff/lines.ts'
-import { decodeIfText } from '../../engine/files/text.ts'
 import type { History } from '../../engine/versions/history.ts'
 import type { Version } from '../../engine/versions/version.ts'
 import { createSlices } from '../../support/slices.ts'
+import { keptText } from '../change/kept-version.ts'
 
 /** What brought a line: a version; nothing that the server has seen; or one of several, whose bytes are not kept. */
 export type Owner = { readonly version: Version } | 'before' | 'unknown'
@@ -25,9 +25,8 @@ export async function findOwners(
   text: string,
   upTo = Infinity
 ): Promise<Owned> {
-  const { bases, history, config, signal } = context
+  const { history, signal } = context
   const linesOf = (content: string) => splitLines(splitMark(content).body)
-  const textOf = async (hash: string) => decodeIfText(await bases.get(hash), config.crud.default_encoding, path)
   let lines: readonly string[] | undefined
   let owners: Owner[] = []
   const { pause } = createSlices(signal)
@@ -35,7 +34,7 @@ export async function findOwners(
   let skipped: Version[] = []
   for (const version of lifeOf(history, path, upTo)) {
     if (version.hash === null) continue
-    const content = await textOf(version.hash)
+    const content = await keptText(context, path, version.hash)
     if (content === undefined) {
       skipped.push(version)
       continue

@@ -1,5 +1,6 @@
-// The bytes of a past version, or an error that says why there are none.
+// The bytes of a past version, or an error that says why there are none; its text.
 import { OperationError } from '../../errors.ts'
+import { decodeIfText } from '../../engine/files/text.ts'
 import { firstDigits } from '../../support/hash-digits.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 
@@ -9,6 +10,15 @@ export async function keptBytes({ bases }: OperationContext, path: string, hash:
   if (bytes !== undefined) return bytes
   const message = `No bytes are kept for ${firstDigits(hash)}: the server has dropped that version (crud.base_cache_bytes), or never had it. async_history with path ${path} shows the versions that are kept.`
   throw new OperationError('VERSION_NOT_KEPT', message, { path })
+}
+
+/** Undefined if the bytes are not kept, or are not text. @param path for messages only */
+export async function keptText(
+  { bases, config }: Pick<OperationContext, 'bases' | 'config'>,
+  path: string,
+  hash: string
+): Promise<string | undefined> {
+  return decodeIfText(await bases.get(hash), config.crud.default_encoding, path)
 }
 
 /** Of the newest version that the history knows. */

@@ -7,6 +7,7 @@ import { decodeIfText } from '../../engine/files/text.ts'
 import { isMadeBy } from '../../engine/versions/author.ts'
 import type { Version } from '../../engine/versions/version.ts'
 import { findOwners } from '../blame/owners.ts'
+import { keptText } from '../change/kept-version.ts'
 
 /** The lines of others, by their names. */
 export type Lost = ReadonlyMap<string, number>
@@ -64,7 +65,7 @@ async function findLostTo(context: OperationContext, agentId: string, path: stri
   if (last.link === undefined && last.isUnread !== true && last.hash === leftHash) return nobody
   const since = versionsSince(versions, leftHash)
   if (since?.every((version) => isMadeBy(version, agentId)) === true) return nobody
-  const now = last.hash === null ? null : await textOf(context, last.hash, path)
+  const now = last.hash === null ? null : await keptText(context, path, last.hash)
   const then =
     left === null ? null : left === undefined ? undefined : decodeIfText(left, config.crud.default_encoding, path)
   // Not of lines: whoever has made a version since.
@@ -134,7 +135,7 @@ async function removers(
     const text =
       earlier.hash === null || versions.length - at > maxVersions
         ? undefined
-        : await textOf(context, earlier.hash, path)
+        : await keptText(context, path, earlier.hash)
     if (text === undefined) break
     const absent = absentLines(diffLines(base, linesOf(text), bound).hunks)
     for (const line of open) {
@@ -150,10 +151,6 @@ function absentLines(hunks: readonly Hunk[]): Set<number> {
   const lines = new Set<number>()
   for (const { baseStart, baseEnd } of hunks) for (let line = baseStart; line < baseEnd; line += 1) lines.add(line)
   return lines
-}
-
-async function textOf({ bases, config }: OperationContext, hash: string, path: string): Promise<string | undefined> {
-  return decodeIfText(await bases.get(hash), config.crud.default_encoding, path)
 }
 
 function linesOf(text: string): string[] {

@@ -14,6 +14,7 @@ import { lastWhole } from '../../engine/seen/seen-versions.ts'
 import { hasAll, hasLines, spanOf, unseenLines } from '../../engine/seen/spans.ts'
 import type { Named } from '../../engine/seen/read-tracker.ts'
 import type { Version } from '../../engine/versions/version.ts'
+import { keptText } from '../change/kept-version.ts'
 import { linesWith } from './draft.ts'
 import type { Harness } from './native-call.ts'
 
@@ -129,7 +130,7 @@ async function isUntouched(
 ): Promise<boolean> {
   const older = new Set(bases.map(({ hash }) => hash).filter((hash) => hash !== current))
   for (const hash of older)
-    if (await stillFits(context, { base: await textOf(context, hash, path), current: text, patches })) return true
+    if (await stillFits(context, { base: await keptText(context, path, hash), current: text, patches })) return true
   return older.size === 0
 }
 
@@ -208,7 +209,7 @@ export async function differenceText(
   from: string,
   to: string
 ): Promise<string | undefined> {
-  const [base, current] = [await textOf(context, from, path), await textOf(context, to, path)]
+  const [base, current] = [await keptText(context, path, from), await keptText(context, path, to)]
   if (base === undefined || current === undefined) return undefined
   const { diff } = await context.differ.compare({ base, current, format: 'unified', signal: context.signal })
   return diff !== null && isWhole(diff) ? diff.content : undefined
@@ -236,12 +237,4 @@ function markRead(
   hash: string
 ): void {
   reads.recordRead(agentId, { path, given, hash })
-}
-
-export async function textOf(
-  { bases, config }: OperationContext,
-  hash: string,
-  path: string
-): Promise<string | undefined> {
-  return decodeIfText(await bases.get(hash), config.crud.default_encoding, path)
 }

@@ -9,7 +9,7 @@ import { type Author, isMadeBy, nativeEdit, probableEdit } from '../../engine/ve
 import { type Now, nothing } from '../../engine/versions/made-step.ts'
 import { findSeenLines } from '../../engine/seen/seen-lines.ts'
 import { spanOf, type Spans } from '../../engine/seen/spans.ts'
-import { textOf } from './judge-edit.ts'
+import { keptText } from '../change/kept-version.ts'
 import type { Harness } from './native-call.ts'
 import { traceMade, type Announced } from './trace-made.ts'
 
@@ -103,12 +103,12 @@ async function traceFile(
     return { from: undefined, isSent: true, isExact: true }
   const known = context.reads.seen(agentId, path)?.seen.map(({ hash }) => hash) ?? []
   for (const hash of new Set([last, ...(isLate ? known.toReversed() : [])])) {
-    const base = hash === undefined || hash === made.hash ? undefined : await textOf(context, hash, path)
+    const base = hash === undefined || hash === made.hash ? undefined : await keptText(context, path, hash)
     if (hash === undefined || base === undefined) continue
     const { isOwn, isExact } = traceMade(base, text, edits)
     if (isOwn) return { from: hash, isExact }
   }
-  const base = last === undefined || last === made.hash ? undefined : await textOf(context, last, path)
+  const base = last === undefined || last === made.hash ? undefined : await keptText(context, path, last)
   if (last === undefined || base === undefined) return { from: undefined }
   const seen = await findSeenLines(context, agentId, path, last)
   const { carry } = traceMade(base, text, edits)

@@ -2,9 +2,9 @@
 import { OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { hashInTurns, type FileVersion } from '../../engine/files/read-file.ts'
-import { decodeIfText } from '../../engine/files/text.ts'
 import type { Shown } from '../../engine/seen/read-tracker.ts'
 import { glanceAt } from '../change/file-version.ts'
+import { keptText } from '../change/kept-version.ts'
 import type { ShownText } from './native-call.ts'
 
 /** Files of one search that are recorded, and versions of one file that are compared. */
@@ -29,7 +29,7 @@ export async function recordShown(
 }
 
 async function recordOne(context: OperationContext, agentId: string, shown: ShownText): Promise<void> {
-  const { files, history, reads, bases, config } = context
+  const { files, history, reads } = context
   const place = files.open(shown.path, 'target')
   const { path } = place
   const seen = { path, given: shown.path }
@@ -46,7 +46,7 @@ async function recordOne(context: OperationContext, agentId: string, shown: Show
   let part: Shown | undefined
   for (const hash of new Set([current.hash, ...known.map((version) => version.hash)])) {
     if (hash === null) continue
-    const text = decodeIfText(await bases.get(hash), config.crud.default_encoding, path)
+    const text = await keptText(context, path, hash)
     const lines = text === undefined ? undefined : findLines(text, shown)
     if (lines === undefined) continue
     if (lines === 'all') return reads.recordRead(agentId, { ...seen, hash, lines: undefined })

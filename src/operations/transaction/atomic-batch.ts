@@ -75,7 +75,7 @@ function toResult(kind: string, { operation: _operation, changed, previous_hash,
   return answer
 }
 
-type Summary = ReturnType<typeof summarize>
+type Summary = ReturnType<typeof summarize<Result>>
 interface Refused {
   readonly status: 'contention'
   readonly answer: Summary
@@ -93,7 +93,7 @@ function refused(index: number, { failures, contentions }: Refusals): Result {
   return (failures.get(index) ?? new OperationError('NOT_MADE', message)).toEnvelope()
 }
 
-function summarize(results: readonly Result[]) {
+export function summarize<One extends { readonly status: string }>(results: readonly One[]) {
   const countOf = (wanted: string) => results.filter(({ status }) => status === wanted).length
   return {
     status: 'ok' as const,

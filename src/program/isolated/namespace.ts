@@ -2,15 +2,16 @@
 import { someOf } from '../../support/cut-text.ts'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, lstatSync, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { orUndefined } from '../../support/attempt.ts'
+import { findRepository } from '../../support/project/repository.ts'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
 import { mountsBelow, optionsAt, readMounts } from '../../support/mounts.ts'
 import { below } from '../../support/relocate.ts'
 import { userNamespaceObstacle } from '../service/user-namespaces.ts'
-import { gitFolders } from './git-folders.ts'
 
 export interface LayerPlace {
   /** Holds a folder for each root. */
@@ -142,4 +143,28 @@ function explain(complaint: string): string {
       ? 'The kernel needs overlayfs (5.11 or later), and a container a seccomp profile that allows unshare and mount'
       : `User namespaces are off (${obstacle}): ask the administrator to allow them`
   return `the system allows no isolated command (${complaint.split('\n')[0] ?? ''}). ${advice}, or run it without --isolated`
+}
+
+/**
+ * Git's own folders of a root: an isolated command must not change them, since nobody could merge what it writes there. Real paths of what is
+ * there: `.git` of the root, or the folders of the repository in which the root lies, a worktree's outside
+ * ones too.
+ */
+function gitFolders(root: string): string[] {
+  const repository = findRepository(root)
+  const all = [
+    gitEntryAbove(root),
+    ...(repository === undefined ? [] : [repository.gitDir, repository.commonDir])
+  ].filter((path) => path !== undefined)
+  const real = all.map((path) => orUndefined(() => realpathSync(path))).filter((path) => path !== undefined)
+  return [...new Set(real)].sort()
+}
+
+/** Also a file that names another folder. */
+function gitEntryAbove(folder: string): string | undefined {
+  for (let here = folder; ; here = dirname(here)) {
+    const path = join(here, '.git')
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === false) return path
+    if (dirname(here) === here) return undefined
+  }
 }

@@ -1,7 +1,9 @@
 // async-crud-mcp run --isolated: the command works on an overlay over the live tree. All that it has written goes over at its end, or nothing.
+import { readdirSync, readlinkSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { LayerApplyOutput, LayerBeginOutput } from '../../../schemas/layers.ts'
+import { attempt, orUndefined } from '../../support/attempt.ts'
 import { callLayers, shownCommand } from './call-layers.ts'
-import { endOthers } from './end-others.ts'
 import { FolderReplaced, findHidden } from './hidden-folders.ts'
 import { openNamespace } from './namespace.ts'
 import { runProcess } from '../run/run-process.ts'
@@ -17,6 +19,9 @@ export interface IsolatedRun {
 
 /** A conflict: the same command may succeed later (EX_TEMPFAIL). */
 export const conflictCode = 75
+/** For the processes that a command has left. */
+const graceMs = 2000
+const lookMs = 20
 
 /** @returns the exit code @throws Error if the command was not run, or what it has written was not taken over */
 export async function runIsolated(root: string, { command, agent, changeSet, isKept }: IsolatedRun): Promise<number> {
@@ -76,4 +81,28 @@ async function runInside(
   } finally {
     await namespace.close()
   }
+}
+
+/**
+ * Ends the processes that the command has left in its namespace: what they would still write, nobody would see.
+ * @param holder the process that holds the namespace
+ */
+async function endOthers(holder: number): Promise<void> {
+  const others = () => processesIn(holder)
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    const until = performance.now() + graceMs
+    for (const pid of others()) attempt(() => process.kill(pid, signal))
+    while (others().length > 0 && performance.now() < until) await delay(lookMs)
+  }
+}
+
+function processesIn(holder: number): number[] {
+  const mounts = (pid: number) => orUndefined(() => readlinkSync(`/proc/${pid}/ns/mnt`))
+  const own = mounts(holder)
+  // Never those of the whole system.
+  if (own === undefined || own === mounts(process.pid)) return []
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => pid !== holder && mounts(pid) === own)
 }

@@ -1,12 +1,12 @@
 // The lock that makes one process the authority of a tree. The system frees it when the process ends, however it ends.
-import { constants, existsSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { fstatSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
 import { closeReader } from '../../engine/files/close-reader.ts'
 import { isGone } from '../../engine/files/root-presence.ts'
 import type { Root } from '../../engine/files/roots.ts'
-import { ownFolder } from '../../engine/files/temporary-names.ts'
 import { isKnownTree } from './known-tree.ts'
+import { fileName, isServed, isUnserved, lockedRange, readHolder, writeHolder } from './lock-file.ts'
 import { isRunning } from '../../support/process-identity.ts'
 import { createStateFile } from './state-file.ts'
 import { readTreeIdentity } from './tree-identity.ts'
@@ -31,17 +31,6 @@ export interface AuthorityLock {
 /** A root belongs to another tree that is being served. This may last a moment only, while a process looks, comes or goes. */
 export class TreeConflict extends Error {}
 
-/** What the locked file says. */
-interface Holder {
-  /** The root that the file was written in; below any other root it is a copy, made with a tree. */
-  readonly root: string
-  /** First root of the tree. */
-  readonly tree: string
-  /** Its other paths. */
-  readonly known_as: readonly string[]
-  readonly pid: number
-}
-
 interface RootLock {
   readonly root: Root
   readonly directory: StateDirectory
@@ -49,12 +38,8 @@ interface RootLock {
   locked: OpenFile | undefined
 }
 
-const fileName = 'authority.lock'
 /** Another process that comes or goes replaces the file once. */
 const maxTries = 100
-/** Windows lets no other process read what is locked. There only a byte behind the text is, so that the holder can be read. */
-const lockedRange: readonly [offset: number, length: number] = process.platform === 'win32' ? [2 ** 40, 1] : [0, 0]
-const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /** @param served the first names the tree */
 export function createAuthorityLock(served: readonly [Root, ...Root[]]): AuthorityLock {
@@ -171,27 +156,6 @@ function giveBack(files: ReadonlyMap<RootLock, OpenFile>): void {
   }
 }
 
-/** So that other processes can name the holder. The lock counts without it, such as on a full disk. */
-function writeHolder(fd: number, holder: Holder): void {
-  try {
-    ftruncateSync(fd)
-    writeSync(fd, JSON.stringify(holder), 0)
-  } catch {
-    // Then other processes report a holder without its process id.
-  }
-}
-
-/** Undefined if a process is just coming or going. */
-function readHolder(directory: StateDirectory): Holder | undefined {
-  try {
-    const { root, tree, known_as, pid } = JSON.parse(directory.read(fileName) ?? '') as Record<keyof Holder, unknown>
-    const isHolder = typeof root === 'string' && typeof tree === 'string' && Number.isSafeInteger(pid)
-    return isHolder && isTexts(known_as) ? { root, tree, known_as, pid: Number(pid) } : undefined
-  } catch {
-    return undefined
-  }
-}
-
 function refuseOtherTree({ root, directory }: RootLock, tree: string, knownAs: readonly string[]): void {
   const holder = readHolder(directory)
   if (holder === undefined || isKnownTree([holder.tree], [tree], holder.known_as, knownAs)) return
@@ -199,10 +163,6 @@ function refuseOtherTree({ root, directory }: RootLock, tree: string, knownAs: r
   throw new TreeConflict(
     `${root.real} is already served, by process ${holder.pid} as part of the tree ${holder.tree}: ${here}start both with the same --dir, or stop that one`
   )
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 
 function refuseHosts(roots: readonly string[]): void {
@@ -251,29 +211,4 @@ function describeServer(root: string): string {
   const pid = readHolder(createStateDirectory(root))?.pid
   const url = createStateFile(root).read()?.url
   return `${pid === undefined ? 'another server' : `process ${pid}`}${typeof url === 'string' ? ` (${url})` : ''}`
-}
-
-function isServed(root: string): boolean {
-  return isLocked(join(root, ownFolder, fileName))
-}
-
-/** A process that serves a root always has the file there. */
-function isUnserved(root: string): boolean {
-  return !existsSync(join(root, ownFolder, fileName))
-}
-
-function isLocked(path: string): boolean {
-  let fd: number
-  try {
-    fd = openSync(path, readFlags)
-  } catch {
-    return false
-  }
-  try {
-    return !tryLock(fd, ...lockedRange, { shared: true })
-  } catch {
-    return false
-  } finally {
-    closeReader(fd)
-  }
 }
