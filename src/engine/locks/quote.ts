@@ -1,6 +1,6 @@
 // Quotes what agents say of themselves in messages, so that no reader takes it for the server's words.
 
-const plainName = /^[\w.@:/+-]+$/
+const plainName = /^[\w.@:/\\+-]+$/
 
 export function quoteName(name: string): string {
   return plainName.test(name) ? name : quote(name)

@@ -5,7 +5,11 @@ import { makeHome, type Home } from '../../fixtures/home.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
 import { makeTree } from '../../fixtures/tree.ts'
 
-const file = '.config/async-crud-mcp/config.json'
+/** Where the user's settings are, and the folder that the system has for those of all programs. */
+const [file, above] =
+  process.platform === 'win32'
+    ? ['AppData/Roaming/async-crud-mcp/Config/config.json', 'AppData/Roaming']
+    : ['.config/async-crud-mcp/config.json', '.config']
 const says =
   /^What the server keeps survives its restart from now on: persistence\.enabled is true in .*config\.json\.$/m
 
@@ -68,9 +72,9 @@ t.test('a file that cannot be changed is named, and nothing is half done', async
   const before = home.snapshot()
   t.match(await setup(home, 'cursor', '--project', 'app'), { code: 1, stderr: /config\.json.*JSON/ })
   t.strictSame(home.snapshot(), before)
-  const inside = makeHome(t, { '.config/f': '' })
-  const { code, stdout } = await setup(inside, 'cursor', '--dir', '.config')
-  t.match({ code, stdout }, { code: 0, stdout: /config\.json lies inside the root .*\.config/ })
+  const inside = makeHome(t, { [`${above}/f`]: '' })
+  const { code, stdout } = await setup(inside, 'cursor', '--dir', above)
+  t.match({ code, stdout }, { code: 0, stdout: /config\.json lies inside the root .*(\.config|Roaming)/ })
   t.notOk(existsSync(inside.path(file)), 'agents could change it there')
 })
 
@@ -86,7 +90,7 @@ t.test('uninstall takes the setting back', async (t) => {
 t.test('a process beside hooks keeps what it knows, whoever has set the client up', async (t) => {
   const tree = makeTree(t, { 'a.txt': 'one\n' })
   const data = makeTree(t)
-  const environment = { XDG_DATA_HOME: data.root, ASYNC_CRUD_MCP_CONFIG: '' }
+  const environment = { XDG_DATA_HOME: data.root, LOCALAPPDATA: data.root, ASYNC_CRUD_MCP_CONFIG: '' }
   const start = (...args: string[]) => startStdio(t, ['--stdio', '--dir', tree.root, ...args], { environment })
   const versions = async (program: ReturnType<typeof start>) => {
     const { result } = await program.call('async_history', { path: 'a.txt' })

@@ -6,6 +6,8 @@ import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/c
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { EventEmitter, once } from 'node:events'
 import { request, type IncomingMessage, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
@@ -163,6 +165,8 @@ for (const [door, open] of Object.entries(doors)) {
   }
 }
 
+const outside = pathToFileURL(join(tmpdir(), 'outside.txt')).href
+
 async function checkReading(t: Test, client: ResourceClient, { uri }: World): Promise<void> {
   t.match(await client.templates(), { resourceTemplates: [{ uriTemplate: 'file:///{+path}' }] })
   t.match(await client.list(), {
@@ -172,9 +176,9 @@ async function checkReading(t: Test, client: ResourceClient, { uri }: World): Pr
   t.match(await client.read(uri('sp ace/ü#.txt')), { contents: [content] })
   t.match(await client.list(), { resources: { length: 2 } }, 'what was read is listed')
   await t.rejects(client.read(uri('nothing')), { code: -32602, message: /nothing/ })
-  await t.rejects(client.read('file:///etc/passwd'), { message: /outside every root/ })
+  await t.rejects(client.read(outside), { message: /outside every root/ })
   await t.rejects(client.read('https://example.org/'), { message: /file:\/\/\// })
-  await t.rejects(client.subscribe('file:///etc/passwd'), { message: /outside every root/ })
+  await t.rejects(client.subscribe(outside), { message: /outside every root/ })
   await t.rejects(client.list('never given'), { message: /cursor/ })
 }
 
@@ -241,7 +245,7 @@ t.test('a refused subscription at a relay asks the authority for nothing', async
   const relay = await startServer(t, tree.root)
   for (const era of ['2025', '2026'] as const) {
     const client = await connectHttp(t, era, relay.url)
-    await t.rejects(client.subscribe('file:///etc/passwd'), { message: /outside every root/ })
+    await t.rejects(client.subscribe(outside), { message: /outside every root/ })
     t.equal(authority.app.events.followers, 0)
     t.notOk(authority.app.events.isFollowed)
     t.notOk(relay.app.events.isFollowed)
