@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { withScratch } from '../scratch.ts'
 import { GitFailed } from './head-and-index.ts'
+import { areStoredAsTheyAre, importCommit } from './import-commit.ts'
 import { pipeGit, runGit } from './run-git.ts'
 import { stageFiles, type CommitFile } from './stage-files.ts'
 import { makeStandIn } from './stand-in.ts'
@@ -28,12 +29,15 @@ export function withNextCommit<Result>(
       return await use(async (files, message) => {
         const { workTree, git, identity } = await base
         if (identity === undefined) return undefined
+        const { line, name, email } = identity
+        if (await areStoredAsTheyAre(files, git))
+          return importCommit(files, { parent: tree.commit, identity: line, message }, git)
         const content = await stageFiles(workTree, files, git)
         const names = {
-          GIT_AUTHOR_NAME: identity.name,
-          GIT_AUTHOR_EMAIL: identity.email,
-          GIT_COMMITTER_NAME: identity.name,
-          GIT_COMMITTER_EMAIL: identity.email
+          GIT_AUTHOR_NAME: name,
+          GIT_AUTHOR_EMAIL: email,
+          GIT_COMMITTER_NAME: name,
+          GIT_COMMITTER_EMAIL: email
         }
         const made = await git(['commit-tree', content, '-p', tree.commit, '-F', '-'], Buffer.from(message), names)
         return made.toString('latin1').trim()
@@ -63,6 +67,6 @@ async function readBase(tree: OpenTree, scratch: string, signal: AbortSignal) {
 /** As Git's settings say, of the repository and of the user; undefined if they name nobody. */
 async function readIdentity({ workTree }: WorkTree, signal: AbortSignal) {
   const { output } = await runGit(['-C', workTree, 'var', 'GIT_COMMITTER_IDENT'], signal)
-  const [, name, email] = /^(.+?) <([^>]*)> \d+ /.exec(output ?? '') ?? []
-  return name === undefined || email === undefined || email === '' ? undefined : { name, email }
+  const [line, name, email] = /^(.+?) <([^>]+)> \d+ \S+/.exec(output ?? '') ?? []
+  return line === undefined ? undefined : { line, name: name!, email: email! }
 }

@@ -1,0 +1,60 @@
+// Makes a commit of bytes that Git stores as they are, in one stream: without a file for each of them, and without an index.
+import { basename } from 'node:path/posix'
+import { toBytes } from '../raw-name.ts'
+import type { CommitFile } from './stage-files.ts'
+
+/** Runs Git with something to read. @returns what it has written @throws if it fails */
+type Git = (args: readonly string[], input: Buffer) => Promise<Buffer>
+
+export interface NewCommit {
+  readonly parent: string
+  /** Name, address and time, as Git writes them into a commit. */
+  readonly identity: string
+  readonly message: string
+}
+
+const nul = Buffer.of(0)
+const lineEnd = Buffer.of(10)
+/** Beside line ends, what lets Git store other bytes than a file has. */
+const attributes = ['filter', 'ident', 'working-tree-encoding']
+
+/** @param git runs Git with an index that has the parent of the commit: its attributes count */
+export async function areStoredAsTheyAre(files: readonly CommitFile[], git: Git): Promise<boolean> {
+  const isConverted = ({ mode, bytes }: CommitFile) => mode !== '120000' && bytes?.includes('\r\n') === true
+  if (files.some((file) => basename(file.name) === '.gitattributes' || isConverted(file))) return false
+  const names = Buffer.concat(files.flatMap(({ name }) => [toBytes(name), nul]))
+  const answers = (await git(['check-attr', '--cached', '-z', '--stdin', ...attributes], names)).toString('latin1')
+  // Each is a name, an attribute, and its value.
+  return answers.split('\0').every((part, index) => index % 3 !== 2 || part === 'unspecified' || part === 'unset')
+}
+
+/** @returns the id of the commit, which no branch has yet */
+export async function importCommit(
+  files: readonly CommitFile[],
+  { parent, identity, message }: NewCommit,
+  git: Git
+): Promise<string> {
+  const removed = files.filter(({ bytes }) => bytes === undefined)
+  const made = files.flatMap(({ name, mode, bytes }) => (bytes === undefined ? [] : { name, mode, bytes }))
+  const stream = [
+    Buffer.from(`commit refs/heads/landed\nmark :1\nauthor ${identity}\ncommitter ${identity}\n`),
+    ...dataOf(Buffer.from(message.endsWith('\n') ? message : `${message}\n`)),
+    Buffer.from(`from ${parent}\n`),
+    // A name that was a file can be a folder now: what goes must go first.
+    ...removed.map(({ name }) => Buffer.from(`D ${quote(name)}\n`, 'latin1')),
+    ...made.flatMap(({ name, mode, bytes }) => [
+      Buffer.from(`M ${mode} inline ${quote(name)}\n`, 'latin1'),
+      ...dataOf(bytes)
+    ]),
+    Buffer.from('get-mark :1\ndone\n')
+  ]
+  return (await git(['fast-import', '--quiet', '--done'], Buffer.concat(stream))).toString('latin1').trim()
+}
+
+const dataOf = (bytes: Buffer): Buffer[] => [Buffer.from(`data ${bytes.length}\n`), bytes, lineEnd]
+
+/** Its bytes, a character each. */
+function quote(name: string): string {
+  const text = toBytes(name).toString('latin1')
+  return `"${text.replaceAll(/["\\]/g, '\\$&').replaceAll('\n', '\\n')}"`
+}
