@@ -145,7 +145,12 @@ t.test('what was there before the server, and what nobody saw, is of nobody', as
 })
 
 t.test('links, binary files, modes and names of all kinds', async (t) => {
-  const { tree, as, git, head, land } = await landingScene(t, { 'a b/ü"c': 'x\n', bin: 'a\0b\n', d: 'd\n' })
+  const { tree, as, git, head, land } = await landingScene(t, {
+    'a b/ü"c': 'x\n',
+    bin: 'a\0b\n',
+    d: 'd\n',
+    'e/f': 'f\n'
+  })
   const [ann, bob] = [as('ann'), as('bob')]
   await edit(ann, 'a b/ü"c', 'x\n', 'y\n')
   await bob.call('async_read', { path: 'bin' })
@@ -153,9 +158,14 @@ t.test('links, binary files, modes and names of all kinds', async (t) => {
   await ann.call('async_update', { path: 'bin', expected_hash: hash, content: 'c\0d\n', encoding: 'latin1' })
   await ann.call('async_delete', { path: 'd' })
   await ann.call('async_write', { path: 'd/inside', content: 'in\n' })
+  await ann.call('async_delete', { path: 'e/f' })
+  rmSync(tree.path('e'), { recursive: true, force: true })
+  await ann.call('async_write', { path: 'e', content: 'e\n' })
   t.match(await land('ann'), { status: 'ok' })
   t.equal(git('status', '--porcelain'), '')
   t.same([head('a b/ü"c'), head('bin'), head('d/inside')], ['y\n', 'c\0d\n', 'in\n'])
+  t.equal(head('e'), 'e\n')
+  t.match(git('log', '-1', '--format=%an <%ae> %cn <%ce> %B'), /^(.+ <.+>) \1 Changes by ann\n/)
   await ann.call('async_write', { path: 'tool', content: '#!/bin/sh\n' })
   chmodSync(tree.path('tool'), 0o755)
   t.match(await land('ann'), { status: 'ok' })
@@ -172,6 +182,38 @@ t.test('line ends are committed as Git stores them', async (t) => {
   t.match(await land('ann'), { status: 'ok' })
   t.equal(git('cat-file', 'blob', 'HEAD:f.txt'), 'one\nann\n')
   t.equal(git('status', '--porcelain'), '')
+})
+
+t.test('attributes of the commit decide what Git stores, those of others do not', async (t) => {
+  const wide = (text: string) => Buffer.from(text, 'utf16le')
+  const { tree, as, git, land, shell } = await landingScene(t, {
+    '.gitattributes': '*.id ident\n*.txt text eol=crlf\n',
+    'a.txt': 'one\r\n',
+    'b.txt': 'one\r\n'
+  })
+  const stored = (path: string) => git('cat-file', 'blob', `HEAD:${path}`)
+  await shell('ann', "printf '$Id: what Git puts there $\\nann\\n' > a.id; printf 'ann\\n' > a.txt")
+  t.match(await land('ann'), { status: 'ok', paths: ['a.id', 'a.txt'] })
+  t.same([stored('a.id'), stored('a.txt')], ['$Id$\nann\n', 'ann\n'])
+  await as('bob').call('async_append', {
+    path: '.gitattributes',
+    content: '*.wide text working-tree-encoding=UTF-16LE\n'
+  })
+  await shell('ann', "printf 'a\\0n\\0n\\0' > w.wide; printf '$Id: no $\\n' > c.other")
+  t.match(await land('ann', { paths: ['c.other'] }), { status: 'ok', paths: ['c.other'] })
+  t.equal(stored('c.other'), '$Id: no $\n')
+  t.match(await land('ann', { paths: ['w.wide'] }), { status: 'ok', paths: ['w.wide'] })
+  t.same(execFileSync('git', ['-C', tree.root, 'cat-file', 'blob', 'HEAD:w.wide']), wide('ann'))
+  t.match(await land('bob'), { status: 'ok', paths: ['.gitattributes'] })
+})
+
+t.test('more files than Git stores one by one', async (t) => {
+  const { git, land, shell } = await landingScene(t, { f: base })
+  await shell('ann', 'mkdir many; for i in $(seq 150); do echo $i > many/$i; done')
+  t.match(await land('ann'), { status: 'ok' })
+  t.equal(git('ls-tree', '-r', '--name-only', 'HEAD').trim().split('\n').length, 151)
+  t.equal(git('status', '--porcelain'), '')
+  git('fsck', '--strict')
 })
 
 t.test('what stands in the way is said, and nothing is landed', async (t) => {
