@@ -5,10 +5,10 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno, OperationError } from '../../errors.ts'
-import { makeFolder } from '../../support/make-folder.ts'
 import { below } from '../../support/relocate.ts'
 import { replaceFile } from '../../support/replace-file.ts'
 import type { Directory, Shelf } from '../files/directory.ts'
+import { endEarlierRename } from './earlier-notes.ts'
 import type { Root } from '../files/roots.ts'
 import type { OpenEntry } from '../files/walk.ts'
 import { isOfThisProcess, ownFolder, temporaryName } from '../files/temporary-names.ts'
@@ -153,8 +153,8 @@ function takeStage(own: Own, root: string, epoch: number): number {
     ) {
       const folder = join(stage, String(epoch))
       const inner = join(stage, inEpoch(epoch))
-      makeFolder(inner)
-      for (const name of readdirSync(folder)) if (name !== `of-${epoch}`) empty(join(folder, name), inner)
+      make(inner)
+      for (const name of readdirSync(folder)) if (name !== `of-${epoch}`) empty(join(folder, name), inner, root)
       probe(own, inner, root)
       return found
     }
@@ -179,10 +179,12 @@ function makeFirst(own: Own): void {
 }
 
 /** Keeps what is made ready. What a late writer adds meanwhile goes too: then it has no folder. */
-function empty(folder: string, kept: string): void {
+function empty(folder: string, kept: string, root: string): void {
   for (let tries = 1; !attempt(() => rmdirSync(folder)); tries += 1) {
     if (tries === maxTries) throw new Error(`${folder} cannot be emptied: remove it`)
-    for (const name of readdirSync(folder)) attempt(() => renameSync(join(folder, name), join(kept, name)))
+    const names = readdirSync(folder)
+    for (const name of names.filter((other) => other.endsWith('.json'))) endEarlierRename(folder, name, root)
+    for (const name of names) attempt(() => renameSync(join(folder, name), join(kept, name)))
   }
 }
 
@@ -199,6 +201,14 @@ function probe(own: Own, folder: string, root: string): void {
     )
   } finally {
     for (const name of [one, other]) attempt(() => unlinkSync(own.at(name)))
+  }
+}
+
+function make(folder: string): void {
+  try {
+    mkdirSync(folder, 0o700)
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error
   }
 }
 

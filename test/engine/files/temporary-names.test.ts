@@ -17,4 +17,5 @@ t.test('names of a process that has ended are known as left over, and not as tho
     const file = ended(temporaryName())
     if (!isLeftover(file) || isOfThisProcess(file)) t.fail(file)
   }
+  t.ok(isLeftover('.async-crud-mcp-4194999-a-0123456789abcdef.tmp'), 'and those that earlier versions gave')
 })

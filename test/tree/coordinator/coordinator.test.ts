@@ -1,5 +1,6 @@
 // Both coordinators behave alike: one authority at a time, which the others reach, and whose place is free once it has left.
 import { spawnSync } from 'node:child_process'
+import { renameSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -201,6 +202,26 @@ t.test('a stage is taken once for each epoch, and no older epoch gets it back', 
     message: /Another host has taken over/
   })
   t.equal(other.take(7), 7, 'what is taken is kept')
+})
+
+t.test('the next authority ends a rename that an earlier version had noted and that was cut off', async (t) => {
+  const tree = makeTree(t, { 'from.txt': 'text', 'taken.txt': 'theirs', 'back.txt': 'own' })
+  const stages = () => createStages([rootOf(tree.root)], (own) => servedDirectory(own).hold())
+  const lost = stages()
+  lost.take(1)
+  const stage = lost.of(tree.root)
+  for (const [item, from, to] of [
+    ['one', 'from.txt', 'to.txt'],
+    ['two', 'back.txt', 'taken.txt']
+  ] as const) {
+    writeFileSync(stage.at(`${item}.json`), JSON.stringify({ from, to, overwrite: false }))
+    renameSync(tree.path(from), stage.at(item))
+  }
+  stages().take(2)
+  t.strictSame(tree.all(), ['back.txt', 'taken.txt', 'to.txt'])
+  t.equal(tree.read('to.txt'), 'text')
+  t.equal(tree.read('taken.txt'), 'theirs', 'which another program has made meanwhile')
+  t.equal(tree.read('back.txt'), 'own')
 })
 
 function errorOf(path: string): unknown {
