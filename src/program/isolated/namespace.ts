@@ -146,9 +146,8 @@ function explain(complaint: string): string {
 }
 
 /**
- * Git's own folders of a root: an isolated command must not change them, since nobody could merge what it writes there. Real paths of what is
- * there: `.git` of the root, or the folders of the repository in which the root lies, a worktree's outside
- * ones too.
+ * Git's own folders of a root: an isolated command must not change them, since its writes there could not be merged. Real paths of those that
+ * exist: `.git` of the root, or the folders of the repository in which the root lies, with the outside ones of a worktree.
  */
 function gitFolders(root: string): string[] {
   const repository = findRepository(root)

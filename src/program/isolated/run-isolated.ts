@@ -84,7 +84,7 @@ async function runInside(
 }
 
 /**
- * Ends the processes that the command has left in its namespace: what they would still write, nobody would see.
+ * Ends the processes that the command has left in its namespace: their later writes would be lost.
  * @param holder the process that holds the namespace
  */
 async function endOthers(holder: number): Promise<void> {
