@@ -1,5 +1,5 @@
 // JSON with the position of each value, so that a message can point at a fault in a configuration file. Accepts exactly what JSON.parse does.
-import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser'
+import { createScanner, parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser'
 
 export type JsonNode = Node
 
@@ -39,13 +39,32 @@ const expectations: Readonly<Record<string, string>> = {
 /** A message names only these: other characters may belong to a secret. */
 const namable = /[{}[\]:,'"/#]/
 
+/** Deeper nesting than this is a mistake, and must not exhaust the stack. */
+const maxDepth = 64
+
 /** @throws JsonFault */
 export function parseJson(text: string): JsonNode {
+  refuseDepth(text)
   const errors: ParseError[] = []
   const root = parseTree(text, errors, { disallowComments: true })
   const [first] = errors
   if (root === undefined || first !== undefined) throw new JsonFault(describe(text, errors), first?.offset ?? 0)
   return root
+}
+
+/** @throws JsonFault */
+function refuseDepth(text: string): void {
+  const scanner = createScanner(text, true)
+  let depth = 0
+  // Only the end of the text is a token without a length.
+  for (scanner.scan(); scanner.getTokenLength() > 0; scanner.scan()) {
+    const offset = scanner.getTokenOffset()
+    const first = text[offset]
+    if (first === '}' || first === ']') depth -= 1
+    else if (depth > maxDepth)
+      throw new JsonFault(`expected no more than ${maxDepth} levels, found ${show(first)}`, offset)
+    else if (first === '{' || first === '[') depth += 1
+  }
 }
 
 /** The value itself. */
@@ -75,7 +94,10 @@ function describe(text: string, errors: readonly ParseError[]): string {
   const expected = expectations[codes.find((code) => code in expectations) ?? ''] ?? aValue
   const { offset } = errors[0] ?? { offset: 0 }
   const isFirst = text.slice(0, offset).trimEnd().endsWith('{')
-  const found = text[offset]
-  const shown = found === undefined ? 'the end of the file' : namable.test(found) ? found : 'something else'
-  return `expected ${expected}${isFirst && expected === expectations['PropertyNameExpected'] ? ' or }' : ''}, found ${shown}`
+  return `expected ${expected}${isFirst && expected === expectations['PropertyNameExpected'] ? ' or }' : ''}, found ${show(text[offset])}`
+}
+
+function show(character: string | undefined): string {
+  if (character === undefined) return 'the end of the file'
+  return namable.test(character) ? character : 'something else'
 }

@@ -116,6 +116,7 @@ t.test('a fault in the file is one line with its place, what was expected and th
     ['{"daemon":{"port":8720}', '1:24: not JSON: expected a comma or }, found the end of the file'],
     ["{'daemon':{}}", "1:2: not JSON: expected a name in double quotes or }, found '"],
     ['{\n// a comment\n}', '2:1: not JSON: expected no comment, found /'],
+    [`{"daemon":${'['.repeat(200_000)}`, '1:75: not JSON: expected no more than 64 levels, found ['],
     ['{"daemon":{}} {}', '1:15: not JSON: expected nothing more, found {'],
     ['{"daemon":{"prot":1}}', '1:12: daemon.prot is not a setting; did you mean daemon.port?'],
     ['{"crud":{"port":8720}}', '1:10: crud.port is not a setting; did you mean daemon.port?'],
