@@ -122,7 +122,8 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
     try {
       await Promise.race([stages.touch(), noAnswer(proofLeases * ttlSeconds * 1000)])
     } catch (error) {
-      if (term !== proven || isErrno(error, ...lacks)) return
+      // Once its lease may have ended, it may be that another authority has taken the stage.
+      if (term !== proven || performance.now() >= deadline || isErrno(error, ...lacks)) return
       hasLostVolume = true
       onTrouble(
         `The stage of this host takes no changes any more: ${messageOf(error)}. It leaves the tree to the others.`
