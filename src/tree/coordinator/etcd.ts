@@ -1,9 +1,7 @@
 // Several hosts: a key under a lease in etcd elects the authority; its create revision is the epoch. Nothing of a call asks etcd.
 import { once } from 'node:events'
 import { isIP, type AddressInfo, type Server } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
-import { isErrno, OperationError } from '../../errors.ts'
-import { createRootProbe } from '../../engine/files/root-health.ts'
+import { OperationError } from '../../errors.ts'
 import type { Stages } from '../../engine/commit/stages.ts'
 import { messageOf } from '../../support/error-message.ts'
 import type { MeetingPoint } from './meeting-point.ts'
@@ -17,6 +15,7 @@ import { EtcdTrouble, type EtcdClient, type Held } from './etcd-client.ts'
 import type { HostLink } from './host-link.ts'
 import { refuseMountsBelow } from './mounts.ts'
 import { noAuthorityDetail } from './read-alone.ts'
+import { createVolumeProof } from './volume-proof.ts'
 
 export interface EtcdOptions {
   readonly client: EtcdClient
@@ -51,10 +50,6 @@ export const marginShare = 0.1
 export const renewals = 3
 /** A relay that hears nothing asks, and gives the authority up, before etcd does. */
 const silenceShare = 0.7
-/** So long may a change of the volume take, in times of one lease. */
-const proofLeases = 2
-/** That a volume is full all hosts would find, and what this process lacks may come back. */
-const lacks = ['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM']
 
 // Longer than 150 lines: the states of one term, and all ways between them, in one place.
 export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
@@ -72,10 +67,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
   let deadline = -Infinity
   let leader: Leader | undefined
   let renewal: NodeJS.Timeout | undefined
-  let isProving = false
-  /** The volume has failed below this authority. Its open folders lead there for good: a new process opens them anew. */
-  let hasLostVolume = false
-  const probeRoots = createRootProbe(options.roots)
+  const volume = createVolumeProof(stages, options.roots, ttlSeconds)
   let ownAddress: string | undefined
 
   /** Etcd counts from when it gets the request, so the deadline from before that is too early rather than too late. */
@@ -114,24 +106,13 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
     ).unref()
   }
 
-  /** A host that cannot change files must not keep the tree from the others. Slow is not lost: its limit is longer than the lease. */
+  /** A host that cannot change files must not keep the tree from the others. */
   async function proveVolume(): Promise<void> {
     const proven = term
-    if (isProving) return
-    isProving = true
-    try {
-      await Promise.race([stages.touch(), noAnswer(proofLeases * ttlSeconds * 1000)])
-    } catch (error) {
-      // Once its lease may have ended, it may be that another authority has taken the stage.
-      if (term !== proven || performance.now() >= deadline || isErrno(error, ...lacks)) return
-      hasLostVolume = true
-      onTrouble(
-        `The stage of this host takes no changes any more: ${messageOf(error)}. It leaves the tree to the others.`
-      )
-      await endTerm()
-    } finally {
-      isProving = false
-    }
+    const trouble = await volume.prove(() => term === proven && performance.now() < deadline)
+    if (trouble === undefined) return
+    onTrouble(`The stage of this host takes no changes any more: ${trouble}. It leaves the tree to the others.`)
+    await endTerm()
   }
 
   async function endTerm(): Promise<void> {
@@ -143,7 +124,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
   }
 
   async function campaign(): Promise<boolean> {
-    if (hasLostVolume) return false
+    if (volume.isLost()) return false
     try {
       if (await renew()) return true
       const found = await client.read(key())
@@ -155,8 +136,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
   }
 
   async function stand(): Promise<boolean> {
-    const trouble = await probeRoots(ttlSeconds * 1000)
-    if (trouble !== undefined) throw withoutVolume(trouble)
+    await volume.assertUsable()
     refuseLocalServer(roots)
     for (const root of options.roots) {
       refuseMountsBelow(root.real)
@@ -277,16 +257,6 @@ function withoutEtcd(error: unknown): unknown {
     details: { retry_after_seconds: 1, ...noAuthorityDetail },
     cause: error
   })
-}
-
-async function noAnswer(limitMs: number): Promise<never> {
-  await delay(limitMs, undefined, { ref: false })
-  throw new Error(`no answer in ${limitMs / 1000} s`)
-}
-
-function withoutVolume(trouble: string): OperationError {
-  const message = `This host cannot be elected to serve the tree: ${trouble} Nothing was done. Another host can serve it.`
-  return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
 }
 
 export function parseLeader(value: string): Leader | undefined {

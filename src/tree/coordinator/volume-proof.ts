@@ -1,0 +1,68 @@
+// Whether this host can use its volume: looked at before it stands for election, and proven by a change with each renewal of its lease.
+import type { Stages } from '../../engine/commit/stages.ts'
+import { createRootProbe } from '../../engine/files/root-health.ts'
+import type { Root } from '../../engine/files/roots.ts'
+import { isErrno, OperationError } from '../../errors.ts'
+import { atMost } from '../../support/at-most.ts'
+import { messageOf } from '../../support/error-message.ts'
+
+export interface VolumeProof {
+  /** @throws OperationError if a root is not usable, or does not answer within the time of one lease */
+  assertUsable(): Promise<void>
+  /**
+   * Makes the smallest change in the stage of each root, unless a proof is under way.
+   * @param isLeased whether the lease of the term in which the proof began surely lasts; asked if the proof fails
+   * @returns what is wrong, if the volume is lost
+   */
+  prove(isLeased: () => boolean): Promise<string | undefined>
+  /** The volume has failed below this authority. Its open folders lead there for good: a new process opens them anew. */
+  isLost(): boolean
+}
+
+/** So long may a change of the volume take, in times of one lease: slow is not lost. */
+const proofLeases = 2
+/** That a volume is full all hosts would find, and what this process lacks may come back. */
+const lacks = ['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM']
+
+export function createVolumeProof(stages: Stages, roots: readonly Root[], ttlSeconds: number): VolumeProof {
+  const probeRoots = createRootProbe(roots)
+  let isProving = false
+  let isLost = false
+
+  async function touchStages(): Promise<void> {
+    const limitSeconds = proofLeases * ttlSeconds
+    const isDone = await atMost(
+      limitSeconds * 1000,
+      stages.touch().then(() => true)
+    )
+    if (isDone === undefined) throw new Error(`no answer in ${limitSeconds} s`)
+  }
+
+  return {
+    async assertUsable() {
+      const trouble = await probeRoots(ttlSeconds * 1000)
+      if (trouble !== undefined) throw withoutVolume(trouble)
+    },
+    async prove(isLeased) {
+      if (isProving) return undefined
+      isProving = true
+      try {
+        await touchStages()
+        return undefined
+      } catch (error) {
+        // Once the lease may have ended, another authority may have taken the stage: then the failure says nothing of the volume.
+        if (!isLeased() || isErrno(error, ...lacks)) return undefined
+        isLost = true
+        return messageOf(error)
+      } finally {
+        isProving = false
+      }
+    },
+    isLost: () => isLost
+  }
+}
+
+function withoutVolume(trouble: string): OperationError {
+  const message = `This host cannot be elected to serve the tree: ${trouble} Nothing was done. Another host can serve it.`
+  return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
+}
