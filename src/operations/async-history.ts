@@ -41,7 +41,7 @@ async function show(input: HistoryInput, context: OperationContext): Promise<Sta
   await awaitCommands(context)
   const query = [path, by_agent, change_set]
   const before = cursor === undefined ? Infinity : Number(readCursor(cursor, query, path).toString())
-  const paths = path === undefined ? [...history.paths()] : namesOf(path, context)
+  const paths = path === undefined ? history.paths() : namesOf(path, context)
   const found = await newest(paths, context, {
     limit: limit + 1,
     isWanted: (version) =>

@@ -225,7 +225,7 @@ export function createHistory(bounds: HistoryBounds) {
       const isForeign = base === -1 && !isKnown
       return versions.slice(base + 1).filter(({ isFirstSight }) => !(isForeign && isFirstSight))
     },
-    /** Each tracked path, the most recently used first. */
+    /** Each path tracked now, the most recently used first. */
     paths: files.paths,
     /** Number of files whose history is kept. */
     get trackedFiles(): number {

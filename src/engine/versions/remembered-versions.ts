@@ -168,8 +168,8 @@ export function rememberVersions(bounds: HistoryBounds) {
     get bytes(): number {
       return bytes
     },
-    /** Each path, the most recently used first. */
-    paths: (): Iterable<string> => files.keys(),
+    /** Each path of now, the most recently used first: a walk over them that pauses misses none, whichever are used meanwhile. */
+    paths: (): string[] => [...files.keys()],
     /** Each path, the least recently used first. */
     pathsByAge: (): Iterable<string> => files.rkeys()
   }

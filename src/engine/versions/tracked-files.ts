@@ -16,8 +16,7 @@ export interface TrackedFiles {
 
 /** @param after path of the last file of the page before */
 export function listTracked(history: History, after: string | undefined, limit: number): TrackedFiles {
-  const paths: string[] = []
-  for (const path of history.paths()) if (after === undefined || path > after) paths.push(path)
+  const paths = history.paths().filter((path) => after === undefined || path > after)
   const files: TrackedFile[] = []
   for (const path of paths.sort()) {
     const hash = history.known(path)?.hash

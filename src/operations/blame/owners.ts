@@ -88,9 +88,7 @@ function lifeOf(history: History, path: string, upTo: number): Version[] {
 /** The path at which a version was made. @param near where it mostly was */
 function pathOf(history: History, near: string, seq: number): string | undefined {
   const isAt = (path: string) => history.versions(path).some((version) => version.seq === seq)
-  if (isAt(near)) return near
-  for (const path of history.paths()) if (isAt(path)) return path
-  return undefined
+  return isAt(near) ? near : history.paths().find(isAt)
 }
 
 function ownerOf(version: Version, skipped: readonly Version[]): Owner {

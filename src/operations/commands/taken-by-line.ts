@@ -158,9 +158,9 @@ function createTaking({ history, cwd, signal }: Facts) {
     }
     const folders = new Set(discard.folders)
     if (folders.size === 0) return
-    const inUse = [...history.paths()].filter(
-      (path) => !taken.has(path) && isWithin(path, folders) && isWork(path, look) && isThere(path)
-    )
+    const inUse = history
+      .paths()
+      .filter((path) => !taken.has(path) && isWithin(path, folders) && isWork(path, look) && isThere(path))
     // What is clean is in HEAD; of what is ignored only the log knows.
     for (const path of look === undefined || inUse.length === 0 ? inUse : await ignoredAmong(inUse, look))
       taken.set(path, { left: 'nothing', look, head: undefined })

@@ -147,7 +147,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
         onTrouble(about, message)
       },
       onRestored() {
-        check.run([...history.paths()]).catch((error: unknown) => {
+        check.run(history.paths()).catch((error: unknown) => {
           log.error({ err: error }, 'the files could not be compared with their known versions')
         })
       }
