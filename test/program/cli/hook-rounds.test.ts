@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { applyPatch } from 'diff'
 import t from 'tap'
 import { connect, type TestClient } from '../../fixtures/clients.ts'
-import { isFull, lengthOf } from '../../fixtures/length.ts'
+import { lengthOf } from '../../fixtures/length.ts'
 import { patient, runHook } from '../../fixtures/run-hook.ts'
 import { startProgram } from '../../fixtures/server.ts'
 import { hashOf, makeTree, shortHashOf, type Tree } from '../../fixtures/tree.ts'
@@ -232,7 +232,7 @@ async function work(tree: Tree, rounds: number, url?: string, agent?: TestClient
 
 t.test(
   'two sessions, an agent of the server and a person lose no update with hooks, and many without',
-  { timeout: isFull ? 3_600_000 : 60_000 },
+  { timeout: 3_600_000 },
   async (t) => {
     const rounds = lengthOf({ long: 500, full: 12, short: 3 })
     const plain = makeTree(t)
