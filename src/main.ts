@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The command line: loads only the called command. Commands that hooks and scripts run must start at once.
-import { outliveReaders } from './program/cli/unread-output.ts'
+import { outliveReaders } from './program/cli/lost-streams.ts'
 import { keepCompiled } from './program/cli/compile-cache.ts'
 import { endWithNpm } from './program/cli/end-with-npm.ts'
 import { installed } from './support/installation.ts'

@@ -1,11 +1,31 @@
 // The typed client: every operation of a server over REST. It runs wherever fetch does and depends on nothing else.
 import { CallError, parseJson } from './call-error.ts'
-import type { CallAnswer, CallInput, Part, PartInput } from './calls.ts'
-import type { OperationName } from './contract.ts'
+import type { Contention, ContendingName, Inputs, OperationName, Outputs } from './contract.ts'
 
 export type { Contention, ErrorCode, OperationName } from './contract.ts'
-export type { CallAnswer, CallInput, Part, PartInput } from './calls.ts'
 export { CallError } from './call-error.ts'
+
+/** The input of `readPart`. */
+export type PartInput = Inputs['async_read']
+/** A part of a file by bytes. Of a file that is too large to be read whole the hash is not known. */
+export type Part = Outputs['async_read']
+
+/** The input of an operation: a property with a default may be left out, at every depth. */
+export type CallInput<Name extends OperationName> = Name extends 'async_read'
+  ? Omit<PartInput, 'byte_offset' | 'byte_limit'>
+  : Name extends OperationName
+    ? Inputs[Name]
+    : never
+
+/**
+ * The answer of a successful call. If the operation can come too late, `status` is "ok" or "contention", which tells
+ * the two apart.
+ */
+export type CallAnswer<Name extends OperationName> = Name extends 'async_read'
+  ? Part & { readonly hash: string; readonly total_lines: number }
+  : Name extends OperationName
+    ? Outputs[Name] | (Name extends ContendingName ? Contention : never)
+    : never
 
 /** The part of `fetch` that the client uses, so that a caller can pass its own: with a proxy, retries, a log. */
 export type Fetch = (

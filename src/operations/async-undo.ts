@@ -2,6 +2,8 @@
 import { contract } from '../../schemas/contract.ts'
 import type { UndoInput, UndoOutput } from '../../schemas/undo.ts'
 import type { OperationContext } from '../engine/call/context.ts'
+import type { DiffFormat } from '../engine/diff/compare.ts'
+import { decodeIfText } from '../engine/files/text.ts'
 import { shownPath } from '../engine/notices/shown-path.ts'
 import { nothing } from '../engine/versions/made-step.ts'
 import { modesAsText } from '../engine/versions/modification.ts'
@@ -16,11 +18,11 @@ import { changeSetOf } from './transaction/change-set.ts'
 import { commitSteps } from './change/commit.ts'
 import { createRoom } from './change/answer-room.ts'
 import { wholeHash } from './change/named-version.ts'
+import { previewDiff } from './change/preview-diff.ts'
 import { meansOutside, requireKnown, toChoice } from './undo/choose.ts'
-import { composeChanges, type Composed } from './undo/compose.ts'
+import { composeChanges, type ChangedFile, type Composed } from './undo/compose.ts'
 import { readLineages } from './undo/lineages.ts'
 import { takeBack, type TakenBack } from './undo/take-back.ts'
-import { previewOf } from './undo/preview.ts'
 
 export const asyncUndo = defineOperation({
   name: 'async_undo',
@@ -90,6 +92,23 @@ async function attempt(input: UndoInput, context: OperationContext, paths: reado
     files.push({ ...file, ...preview, ...(room(preview.diff ?? null) ? {} : { diff: null }) })
   }
   return { answer: { ...made, files } }
+}
+
+/** The diff of one file of an undo that is only tried. */
+async function previewOf(
+  context: OperationContext,
+  { from, previous_hash, hash, bytes }: ChangedFile,
+  format: DiffFormat | undefined
+) {
+  const { bases, config } = context
+  const encoding = config.crud.default_encoding
+  const textOf = async (version: string | null) =>
+    version === null
+      ? ''
+      : decodeIfText(bytes?.hash === version ? bytes.bytes : await bases.get(version), encoding, from)
+  const [base, current] = [await textOf(previous_hash), await textOf(hash)]
+  if (base === undefined || current === undefined) return { diff: null }
+  return { diff: await previewDiff(context, base, current, format) }
 }
 
 /** False if one of the folders above it is a file by now: then nothing is at the path, and nothing can come there. */

@@ -1,14 +1,18 @@
 // land: a commit of one agent's changes, out of a tree that several share. Nothing that the repository names runs.
-import { someOf } from '../support/cut-text.ts'
+import { join } from 'node:path'
 import { contract } from '../../schemas/contract.ts'
-import type { LandForgotten, LandInput, LandOutput } from '../../schemas/land.ts'
+import type { LandDiff, LandForgotten, LandInput, LandOutput } from '../../schemas/land.ts'
 import type { OperationContext } from '../engine/call/context.ts'
+import { decodeIfText } from '../engine/files/text.ts'
 import { OperationError } from '../errors.ts'
+import { someOf } from '../support/cut-text.ts'
+import { headBlobs, readBlobs } from '../support/project/head-blobs.ts'
 import { withNextCommit } from '../support/project/next-commit.ts'
 import { timestamp } from '../support/timestamp.ts'
+import { createRoom } from './change/answer-room.ts'
+import { previewDiff } from './change/preview-diff.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { finishLanding, inTurn } from './land/finish.ts'
-import { landingDiffs } from './land/landing-diffs.ts'
 import { openSettled, prepareLanding, type Prepared } from './land/prepare.ts'
 import { runLanding } from './land/run-landing.ts'
 
@@ -55,6 +59,26 @@ async function showLanding(input: LandInput, context: OperationContext): Promise
   const prepared = await prepareLanding(context, await openSettled(context), input)
   const refusal = refusalOf(input, prepared) ?? { status: 'ok' }
   return toOutput(input, prepared, { ...refusal, diffs: await landingDiffs(context, prepared) })
+}
+
+/** What a landing would commit, as differences from HEAD, file by file. */
+async function landingDiffs(context: OperationContext, { tree, files }: Prepared): Promise<LandDiff[]> {
+  const { signal, config } = context
+  const paths = files.map(({ name }) => join(tree.workTree, name))
+  const wanted = Array.from(await headBlobs(tree, paths, signal), ([path, { blob }]) => ({ path, blob }))
+  const heads = await readBlobs(tree, wanted, signal)
+  const headOf = new Map(wanted.map((one) => [one.path, heads.get(one)]))
+  const textOf = (bytes: Buffer | undefined, path: string) => decodeIfText(bytes, config.crud.default_encoding, path)
+  const room = createRoom(context)
+  const diffs: LandDiff[] = []
+  for (const [index, { name, bytes }] of files.entries()) {
+    const path = paths[index]!
+    const base = headOf.has(path) ? textOf(headOf.get(path), path) : ''
+    const next = bytes === undefined ? '' : textOf(bytes, path)
+    const diff = base === undefined || next === undefined ? null : await previewDiff(context, base, next)
+    diffs.push({ path: name, diff: room(diff) ? diff : null })
+  }
+  return diffs
 }
 
 type Outcome = Pick<LandOutput, 'status'> & Partial<LandOutput>

@@ -12,10 +12,9 @@ import { envelopes, type Envelope } from './envelopes.ts'
 import { collectNotices } from '../../engine/notices/notices.ts'
 import { takeInput } from './copy-input.ts'
 import { givenPath } from './given-path.ts'
-import type { JsonSchema } from './json-text.ts'
+import { createUnpack, type JsonSchema, type Unpack } from './json-text.ts'
 import { once, runNamed } from './named-call.ts'
 import { withFullItems } from './own-items.ts'
-import { createUnpack, type Unpack } from './unpack.ts'
 
 /** The four hints of MCP's tool annotations. */
 export interface Annotations {

@@ -1,8 +1,8 @@
 // `config`: writes, shows, edits and checks the settings.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
 import { loadSettings } from '../../config/config.ts'
@@ -11,8 +11,9 @@ import { fileVariable, findConfigFile, type ConfigFile } from '../../config/file
 import { ConfigError, type Fault } from '../../config/layer.ts'
 import { findRootAbove } from '../../config/outside-roots.ts'
 import { createPublishedSchema } from '../../config/published-schema.ts'
-import { writeConfigFile } from '../../config/write-file.ts'
+import { isErrno } from '../../support/errno.ts'
 import { installed } from '../../support/installation.ts'
+import { replaceFile } from '../../support/replace-file.ts'
 import { collect, createCommand, orFail } from './command.ts'
 import { toShown, toTable } from './config-show.ts'
 import { addConfigFlag, addServeFlags, toSources, type ServeFlags } from './serve-flags.ts'
@@ -95,6 +96,24 @@ export function createConfigFile(path: string, roots: readonly string[], isForce
   }
   const schemaAddress = pathToFileURL(installed('openapi/config.schema.json')).href
   writeConfigFile(path, createExample(chosen, schemaAddress), isForced)
+}
+
+/**
+ * Only this user may read it: it can contain a token.
+ * @param isForced true to replace an existing file, whole or not at all
+ * @throws Error if the file exists and may not be replaced, or cannot be written
+ */
+function writeConfigFile(path: string, text: string, isForced: boolean): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  if (isForced) return replaceFile(path, text)
+  try {
+    writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error
+    throw new Error(`${path} exists: change it with async-crud-mcp config edit, or replace it with --force`, {
+      cause: error
+    })
+  }
 }
 
 async function show(_flags: ServeFlags, command: Command): Promise<void> {

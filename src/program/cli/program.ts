@@ -1,10 +1,12 @@
 // The command line: without a command the program serves.
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { dirname, parse, resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import { loadSettings, type Config } from '../../config/config.ts'
 import { isLoopback } from '../../support/loopback.ts'
 import { version } from '../../support/installation.ts'
+import { toReal } from '../../support/real-path.ts'
 import { nearest } from '../../support/suggest.ts'
 import { createCommand, orFail } from './command.ts'
 import { createConfigCommand } from './config.ts'
@@ -18,7 +20,6 @@ import { createQuickInstallCommand } from './quick-install.ts'
 import { createRunCommand } from './run.ts'
 import { createSetupCommand } from './setup.ts'
 import { createUninstallCommand } from './uninstall.ts'
-import { callingFolder, refuseWide } from './calling-folder.ts'
 import { addServeFlags, toSources, type ServeFlags } from './serve-flags.ts'
 
 export const program = addServeFlags(createCommand('async-crud-mcp'))
@@ -145,4 +146,23 @@ function isLasting({ asService, inBackground }: ServeFlags): boolean {
 function requireTokenBeyondLoopback(host: string, token: string): void {
   if (!isLoopback(host) && token === '')
     throw new Error(`--host ${host} is reachable from other machines: pass --token <secret> with it`)
+}
+
+/** Scripts of npm run in the folder of their package; npm says from where it was called. */
+function callingFolder(cwd: string, environment: Readonly<Record<string, string | undefined>>): string {
+  const { INIT_CWD: calledFrom, npm_package_json: manifest } = environment
+  const isScript = manifest !== undefined && dirname(manifest) === cwd
+  return isScript && calledFrom !== undefined ? calledFrom : cwd
+}
+
+/** @throws Error for a folder that nobody means as a whole */
+function refuseWide(folder: string, home: string): void {
+  const path = resolve(folder)
+  const isDisk = parse(path).root === path
+  // A home folder may be a link, and Windows spells the same folder in several ways.
+  if (!isDisk && toReal(path) !== toReal(home)) return
+  const what = isDisk ? 'the whole disk' : 'your home folder'
+  throw new Error(
+    `no folder was named, and ${path} (${what}) is not served without being named: pass --dir <folder>, or start it in the folder of your project`
+  )
 }

@@ -12,7 +12,7 @@ import { candidatePorts } from '../../support/ports.ts'
 import { isErrno } from '../../errors.ts'
 import { version } from '../../support/installation.ts'
 import { toReadableLine } from './log-line.ts'
-import { surviveLostTerminal } from './lost-terminal.ts'
+import { surviveLostTerminal } from './lost-streams.ts'
 
 /** The stop may take this long in addition to the time that running operations get: seconds only where the machine is very busy. */
 const stopMarginMs = 2000

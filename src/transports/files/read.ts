@@ -1,4 +1,6 @@
 // What GET and HEAD answer of a file or a folder.
+import type { ListOutput } from '../../../schemas/list.ts'
+import type { Static } from '../../../schemas/typebox.ts'
 import type { OperationResult } from '../../engine/call/context.ts'
 import { isOperationError, type OperationError } from '../../errors.ts'
 import { largeBytes, largeTurn } from '../../support/large-work.ts'
@@ -10,7 +12,6 @@ import { byteEncoding, toBytes } from './byte-texts.ts'
 import { isConditional, judgeRead, lastModified, tagOf } from './conditions.ts'
 import type { Reply } from '../reply.ts'
 import type { FileRequest } from './exchange.ts'
-import { folderAsText, nextPageOf, type Listing } from './folder.ts'
 import { notAsAsked } from './refusals.ts'
 
 /** A browser that is led to a file shows it without running anything of it. */
@@ -21,6 +22,8 @@ const contentHeaders = {
   'accept-ranges': 'bytes',
   vary: 'accept, origin'
 }
+
+type Listing = Static<typeof ListOutput>
 
 type Read = OperationResult & { readonly hash: string; readonly modified: string; readonly content: string }
 
@@ -128,6 +131,25 @@ async function sendFolder(path: string, query: object, request: FileRequest, rep
   reply.headers({ 'cache-control': 'no-store', vary: 'accept, origin' })
   if (isText) return reply.type('text/plain; charset=utf-8').send(folderAsText(listing as Listing, path))
   return reply.type(jsonType).send(JSON.stringify(listing))
+}
+
+/**
+ * One relative address a line, percent-encoded where a name needs it; that of a folder ends with a slash.
+ * @param path as it was asked for: behind one without a slash at its end, addresses are relative to the folder above
+ */
+function folderAsText({ entries }: Listing, path: string): string {
+  const last = path.slice(path.lastIndexOf('/') + 1)
+  const start = ['', '.', '..'].includes(last) ? '' : `${addressOf(last)}/`
+  return entries.map(({ name, type }) => `${start}${addressOf(name)}${type === 'directory' ? '/' : ''}\n`).join('')
+}
+
+/** Relative to the address that was asked for; undefined on the last page. */
+function nextPageOf({ next_cursor: cursor }: Listing, query: object): string | undefined {
+  return cursor === undefined ? undefined : `?${new URLSearchParams({ ...query, cursor }).toString()}`
+}
+
+function addressOf(name: string): string {
+  return name.split('/').map(encodeURIComponent).join('/')
 }
 
 function ifRangeOf({ headers }: FileRequest): string | undefined {

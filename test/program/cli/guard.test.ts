@@ -477,7 +477,7 @@ t.test('the guard and discover load nothing of the service', async (t) => {
     for (const source of sources)
       t.match(
         source,
-        /node_modules\/(commander|env-paths|is-safe-filename)\/|src\/(main|program\/(cli\/(compile-cache|end-with-npm|guard|discover|command|unread-output)|hook\/)|tree\/(state\/|coordinator\/(address|greeting|local-link|secret))|engine\/files\/(directory|temporary-names|close-reader|standing)|support\/)/
+        /node_modules\/(commander|env-paths|is-safe-filename)\/|src\/(main|program\/(cli\/(compile-cache|end-with-npm|guard|discover|command|lost-streams)|hook\/)|tree\/(state\/|coordinator\/(address|greeting|local-link|secret))|engine\/files\/(directory|temporary-names|close-reader|standing)|support\/)/
       )
   }
 })
