@@ -24,8 +24,7 @@ import lockList from '../plugins/routes/lock-list.ts'
 import activity from '../plugins/routes/activity.ts'
 import events from '../plugins/routes/events.ts'
 import openapi from '../plugins/routes/openapi.ts'
-import docs from '../plugins/routes/docs.ts'
-import board from '../plugins/routes/board.ts'
+import pages from '../plugins/routes/pages.ts'
 import rest from '../plugins/routes/rest.ts'
 import hooks from '../plugins/routes/hooks.ts'
 import fileRoutes from '../plugins/routes/file-routes.ts'
@@ -128,8 +127,7 @@ export async function createApp({
   await app.register(activity)
   await app.register(events, options)
   await app.register(openapi)
-  await app.register(docs)
-  await app.register(board)
+  await app.register(pages)
   await app.register(rest)
   await app.register(hooks)
   await app.register(fileRoutes)

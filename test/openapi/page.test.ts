@@ -34,6 +34,7 @@ t.test('the page and all that it names come from the server itself', async (t) =
   for (const path of ['/docs', '/docs/']) {
     const response = await fetch(url + path)
     t.equal(response.headers.get('content-type'), 'text/html; charset=utf-8')
+    t.equal(response.headers.get('cache-control'), 'no-cache', 'after an update of the server it is the new one')
     const html = await response.text()
     t.match(html, '<title>async-crud-mcp</title>')
     const named = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address = '']) => address)
