@@ -2,7 +2,7 @@
 import { composeLines, type LineChoice } from './compose-lines.ts'
 import type { FileLog } from './file-log.ts'
 import type { Content } from './file-states.ts'
-import type { Hunk, LineLog } from './line-log.ts'
+import type { Hunk, LineLog } from './logged-line.ts'
 import type { Maker } from './maker.ts'
 
 /** What a path of the commit has. */

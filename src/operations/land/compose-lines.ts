@@ -1,5 +1,5 @@
 // HEAD's text with the lines of chosen changes, and what these rest on. Neither a merge nor an undo: each line is there or not.
-import type { Hunk, Line, LineLog } from './line-log.ts'
+import type { Hunk, Line, LineLog } from './logged-line.ts'
 
 /** A chosen hunk that rests on a change that is not chosen. */
 export interface Dependence<Change> {

@@ -1,7 +1,7 @@
 // Lines that differ from HEAD, and whose makers are forgotten: named in the answer, since no landing takes them by itself.
 import type { LandForgotten } from '../../../schemas/land.ts'
 import type { FileLog } from './file-log.ts'
-import type { LineLog } from './line-log.ts'
+import type { LineLog } from './logged-line.ts'
 import { mayBeOf, type Maker } from './maker.ts'
 
 /** @param agent only those that may be of this one */
