@@ -351,6 +351,8 @@ const pictureOf: Readonly<Record<string, string>> = {
 }
 
 inFull('the views have no barrier at any width, light and dark, and tell each row from every other', async (t) => {
+  // Six looks at every view: minutes on a busy machine.
+  t.setTimeout(900_000)
   const { url, meet } = await playScene(t)
   for (const { name, options } of looks) {
     const page = await openPage(t, browser, options)
