@@ -1,5 +1,4 @@
 // Makes a commit of bytes that Git stores as they are, in one stream: without a file for each of them, and without an index.
-import { basename } from 'node:path/posix'
 import { toBytes } from '../raw-name.ts'
 import type { CommitFile } from './stage-files.ts'
 
@@ -18,10 +17,18 @@ const lineEnd = Buffer.of(10)
 /** Beside line ends, what lets Git store other bytes than a file has. */
 const attributes = ['filter', 'ident', 'working-tree-encoding']
 
+/**
+ * Git reads `.gitattributes`, and takes no name that is `.git` on some system, by rules of its own that only staging applies: short names
+ * of Windows, and characters that macOS passes over.
+ */
+function isOfGit(name: string): boolean {
+  return name.split('/').some((part) => /^\.git|~\d/i.test(part.replaceAll(/[^ -~]/g, '')))
+}
+
 /** @param git runs Git with an index that has the parent of the commit: its attributes count */
 export async function areStoredAsTheyAre(files: readonly CommitFile[], git: Git): Promise<boolean> {
   const isConverted = ({ mode, bytes }: CommitFile) => mode !== '120000' && bytes?.includes('\r\n') === true
-  if (files.some((file) => basename(file.name) === '.gitattributes' || isConverted(file))) return false
+  if (files.some((file) => isOfGit(file.name) || isConverted(file))) return false
   const names = Buffer.concat(files.flatMap(({ name }) => [toBytes(name), nul]))
   const answers = (await git(['check-attr', '--cached', '-z', '--stdin', ...attributes], names)).toString('latin1')
   // Each is a name, an attribute, and its value.
@@ -48,7 +55,9 @@ export async function importCommit(
     ]),
     Buffer.from('get-mark :1\ndone\n')
   ]
-  return (await git(['fast-import', '--quiet', '--done'], Buffer.concat(stream))).toString('latin1').trim()
+  // On a system that takes other letters for the same name, the names are those that Git has already.
+  const exact = ['-c', 'core.ignoreCase=false']
+  return (await git([...exact, 'fast-import', '--quiet', '--done'], Buffer.concat(stream))).toString('latin1').trim()
 }
 
 const dataOf = (bytes: Buffer): Buffer[] => [Buffer.from(`data ${bytes.length}\n`), bytes, lineEnd]

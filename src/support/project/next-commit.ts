@@ -30,7 +30,8 @@ export function withNextCommit<Result>(
         const { workTree, git, identity } = await base
         if (identity === undefined) return undefined
         const { line, name, email } = identity
-        if (await areStoredAsTheyAre(files, git))
+        // Git refuses a message with a NUL, and an import does not.
+        if (!message.includes('\0') && (await areStoredAsTheyAre(files, git)))
           return importCommit(files, { parent: tree.commit, identity: line, message }, git)
         const content = await stageFiles(workTree, files, git)
         const names = {

@@ -216,6 +216,29 @@ t.test('more files than Git stores one by one', async (t) => {
   git('fsck', '--strict')
 })
 
+t.test(
+  'a commit has no name that is .git elsewhere, no message that is cut, and each name with its own letters',
+  { skip: process.platform !== 'linux' && 'other systems take such names for .git here, too' },
+  async (t) => {
+    const { as, git, head, land, shell } = await landingScene(t, { a: 'a\n', A: 'A\n', 'd/x': 'x\n' })
+    await shell('ann', 'mkdir .GIT git~1; echo 1 | tee .GIT/config > git~1/config; echo one > one')
+    await land('ann')
+    t.equal(git('ls-tree', '-r', '--name-only', 'HEAD'), 'A\na\nd/x\none\n')
+    git('fsck', '--strict')
+    // As in a repository that was made on a system with other rules.
+    git('config', 'core.ignoreCase', 'true')
+    const parent = git('rev-parse', 'HEAD')
+    await shell('ann', 'rm -r .GIT git~1; mkdir D; echo y > D/y; echo ann > a')
+    t.match(await land('ann', { message: 'one\0two' }), { status: 'error' })
+    t.equal(git('rev-parse', 'HEAD'), parent)
+    t.match(await land('ann'), { status: 'ok', paths: ['D/y', 'a'] })
+    t.same([head('a'), head('A'), head('D/y'), head('d/y')], ['ann\n', 'A\n', 'y\n', undefined])
+    await as('bob').call('async_write', { path: 'file~1', content: '1\n' })
+    t.match(await land('bob'), { status: 'ok' })
+    t.equal(head('file~1'), '1\n')
+  }
+)
+
 t.test('what stands in the way is said, and nothing is landed', async (t) => {
   const { tree, as, git, land } = await landingScene(t, { f: base })
   const ann = as('ann')
