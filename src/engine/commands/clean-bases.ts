@@ -1,6 +1,6 @@
 // What files were before a command changed them that nobody used and that did not differ from HEAD: their blobs, as Git would check them out.
 import { unknownIdentity, type FileIdentity } from '../files/identity.ts'
-import { contentHash } from '../files/read-file.ts'
+import { contentHash } from '../files/content-hash.ts'
 import { headBlobs, readBlobs, type HeadFile } from '../../support/project/head-blobs.ts'
 import type { WorkTree } from '../../support/project/work-tree.ts'
 import type { Bases } from '../versions/bases.ts'

@@ -1,13 +1,13 @@
 // Reads a regular file whole, from one descriptor, with its hash. Decides without blocking whether it is one.
-import { createHash, hash as hashOf } from 'node:crypto'
 import { fstatSync, read, readSync, type BigIntStats } from 'node:fs'
 import { promisify } from 'node:util'
 import { isErrno, OperationError } from '../../errors.ts'
-import { largeBytes, largeTurn, pieceBytes } from '../../support/large-work.ts'
+import { largeBytes, largeTurn } from '../../support/large-work.ts'
 import { orUndefined } from '../../support/attempt.ts'
 import { isSameFile, type FileNode } from '../../support/same-file.ts'
 import { closeReader } from './close-reader.ts'
 import { mayAccess } from './access.ts'
+import { contentHash, hashInTurns } from './content-hash.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
 import type { Directory, Shelf } from './directory.ts'
 import { readFlags } from './read-flags.ts'
@@ -41,21 +41,6 @@ export type KnownBytes = Pick<FileVersion, 'bytes' | 'hash'>
 
 const readAsync = promisify(read)
 const maxTornReads = 5
-
-export function contentHash(bytes: Buffer | string): string {
-  return `sha256:${hashOf('sha256', bytes, 'hex')}`
-}
-
-/** The same; of large content in pieces, so that other calls are served between them. */
-export async function hashInTurns(bytes: Buffer): Promise<string> {
-  if (bytes.length <= largeBytes) return contentHash(bytes)
-  const hash = createHash('sha256')
-  for (let at = 0; at < bytes.length; at += pieceBytes) {
-    await largeTurn()
-    hash.update(bytes.subarray(at, at + pieceBytes))
-  }
-  return `sha256:${hash.digest('hex')}`
-}
 
 /**
  * @param path as the caller spelt it, for messages

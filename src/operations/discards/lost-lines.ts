@@ -2,7 +2,7 @@
 import type { OperationContext } from '../../engine/call/context.ts'
 import { diffLines, type Hunk } from '../../engine/diff/hunks.ts'
 import { splitLines, splitMark } from '../../engine/diff/lines.ts'
-import { hashInTurns } from '../../engine/files/read-file.ts'
+import { hashInTurns } from '../../engine/files/content-hash.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
 import { isMadeBy } from '../../engine/versions/author.ts'
 import type { Version } from '../../engine/versions/version.ts'

@@ -1,7 +1,7 @@
 // The files that differ from HEAD, each with what the log knows of who has made it so.
 import { OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
-import { contentHash } from '../../engine/files/read-file.ts'
+import { contentHash } from '../../engine/files/content-hash.ts'
 import { readLink } from '../../engine/files/links.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { headBlobs, readBlobs, type HeadFile as HeadBlob } from '../../support/project/head-blobs.ts'

@@ -1,7 +1,7 @@
 // Merges what a command has left at a path with what is there now: from every version from which it may have started, always with the same result.
 import type { OperationContext } from '../../engine/call/context.ts'
 import type { NotMerged } from '../../engine/diff/merge-result.ts'
-import { contentHash } from '../../engine/files/read-file.ts'
+import { contentHash } from '../../engine/files/content-hash.ts'
 import type { VersionTexts } from '../change/version-texts.ts'
 import { isSameState, stateOf, type Current, type Incoming, type PathState } from './path-state.ts'
 

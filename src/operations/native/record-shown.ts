@@ -1,7 +1,8 @@
 // Records which lines native tools have shown to a session, and of which version.
 import { OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
-import { hashInTurns, type FileVersion } from '../../engine/files/read-file.ts'
+import { hashInTurns } from '../../engine/files/content-hash.ts'
+import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { Shown } from '../../engine/seen/read-tracker.ts'
 import { glanceAt } from '../change/file-version.ts'
 import { keptText } from '../change/kept-version.ts'

@@ -2,7 +2,7 @@
 import type { MergeConflict } from '../../../schemas/contention.ts'
 import type { UndoConflict } from '../../../schemas/undo.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
-import { contentHash } from '../../engine/files/read-file.ts'
+import { contentHash } from '../../engine/files/content-hash.ts'
 import { shownPath } from '../../engine/notices/shown-path.ts'
 import { VersionTexts } from '../change/version-texts.ts'
 import type { Lineage, LineageChange, State } from './lineages.ts'

@@ -3,7 +3,7 @@ import { atMost } from '../../support/at-most.ts'
 import { isErrno } from '../../support/errno.ts'
 import { makeFolder } from '../../support/make-folder.ts'
 import type { BaseStore } from '../../engine/versions/bases.ts'
-import { contentHash } from '../../engine/files/read-file.ts'
+import { contentHash } from '../../engine/files/content-hash.ts'
 import { createBaseFiles, type BaseLimits } from './base-files.ts'
 import { createFreshBases } from './fresh-bases.ts'
 

@@ -1,7 +1,7 @@
 // Asks the server for what commands took away, and looks whether the bytes come back.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { contentHash } from '../../../src/engine/files/read-file.ts'
+import { contentHash } from '../../../src/engine/files/content-hash.ts'
 import { orUndefined } from '../../../src/support/attempt.ts'
 import type { TestClient } from '../../fixtures/clients.ts'
 import type { Random } from '../../fixtures/random.ts'
