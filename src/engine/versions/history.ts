@@ -2,7 +2,6 @@
 import type { FileIdentity } from '../files/identity.ts'
 import { external, type Author } from './author.ts'
 import {
-  differentModes,
   factsOfArrival,
   factsOfEnd,
   isNews,
@@ -14,9 +13,10 @@ import {
   type MadeStep,
   type Now
 } from './made-step.ts'
+import { dumpHistories, restoreHistory, type FileHistory } from './kept-history.ts'
 import { rememberVersions, type HistoryBounds } from './remembered-versions.ts'
 import { createSharedStrings } from './shared-strings.ts'
-import { asLater, compact, type Forgotten, type Version, type Was } from './version.ts'
+import { compact, type Version, type Was } from './version.ts'
 
 /** A version as a step of its change. */
 export interface VersionChange extends Version {
@@ -33,18 +33,6 @@ export interface LogEntry extends Author {
   /** True for one of very many changes that were noticed together: agents and clients get one report of them all. */
   readonly isBulk: boolean
   readonly steps: readonly [VersionChange, ...VersionChange[]]
-}
-
-/** A file's history, as it outlives the process. */
-export interface FileHistory {
-  readonly path: string
-  readonly versions: readonly Version[]
-  /** Permission bits of the last version, as far as they are known. */
-  readonly mode?: number | undefined
-  /** Of the versions before these. */
-  readonly forgotten?: Forgotten | undefined
-  /** Of all files, when it was written. */
-  readonly forgottenAt?: number | undefined
 }
 
 /** Takes changes that were seen on the disk, before they are logged as those of another program. */
@@ -249,37 +237,17 @@ export function createHistory(bounds: HistoryBounds) {
     /** Reports every path whose history is no longer kept. @returns removes the listener */
     onForget: files.onForget,
     /** All that is known, the least recently used first. */
-    *dump(): Generator<FileHistory> {
-      for (const path of files.pathsByAge())
-        yield {
-          path,
-          versions: files.versions(path),
-          mode: files.peek(path)?.mode,
-          forgotten: files.forgotten(path),
-          forgottenAt: files.forgottenAt
-        }
-    },
+    dump: (): Generator<FileHistory> => dumpHistories(files),
     /** From now on versions have a larger `seq` than this. */
     continueFrom(least: number): void {
       seq = Math.max(seq, least)
     },
     /** Restores what an earlier process knew; what this process has learnt comes after that. */
-    restore({ path, versions, mode, forgotten, forgottenAt }: FileHistory): void {
-      if (forgottenAt !== undefined) files.forgetUntil(forgottenAt)
-      if (versions.length === 0) return
-      const last = versions.reduce((most, version) => Math.max(most, version.seq), 0)
+    restore(kept: FileHistory): void {
+      const last = kept.versions.reduce((most, version) => Math.max(most, version.seq), 0)
       seq = Math.max(seq, last)
       newest = Math.max(newest, last)
-      const earlier = versions.map((version) => ({ ...version, agentId: shareName(version.agentId).text }))
-      const tracked = files.peek(path) ?? files.begin(path)
-      const [first, ...others] = tracked.versions
-      // The first version seen here is the last one known before, or else the file has changed while no server ran.
-      const isSame = first?.isFirstSight === true && first.hash === versions.at(-1)?.hash
-      // What has become of the mode since is not known.
-      const modes = isSame && others.length === 0 ? differentModes(mode, tracked.mode) : undefined
-      const own = first === undefined || (isSame && modes === undefined) ? others : [asLater(first, modes), ...others]
-      tracked.mode ??= mode
-      files.replace(tracked, [...earlier, ...own], forgotten)
+      restoreHistory(files, (name) => shareName(name).text, kept)
     }
   }
 }

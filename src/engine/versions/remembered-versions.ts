@@ -42,6 +42,8 @@ export interface HistoryBounds {
   readonly now?: () => number
 }
 
+export type RememberedVersions = ReturnType<typeof rememberVersions>
+
 export function rememberVersions(bounds: HistoryBounds) {
   const { maxFiles, maxVersions, maxUncommitted = maxVersions, maxBytes, maxAgeMs = Infinity, now = Date.now } = bounds
   const forgetListeners = new Set<(path: string) => void>()

@@ -1,6 +1,7 @@
 // The versions of the files, and which agents made them.
 import { external } from '../../engine/versions/author.ts'
-import type { FileHistory, History, LogEntry } from '../../engine/versions/history.ts'
+import type { History, LogEntry } from '../../engine/versions/history.ts'
+import type { FileHistory } from '../../engine/versions/kept-history.ts'
 import { asLater, type Forgotten, type Version } from '../../engine/versions/version.ts'
 import { hasTypes, isFields } from '../../support/json-fields.ts'
 import { inSlices } from '../../support/slices.ts'
