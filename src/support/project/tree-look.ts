@@ -1,7 +1,7 @@
 // What Git says of commits, pathspecs and untracked files of a repository, without running what the repository names.
 import { join } from 'node:path'
 import { toName } from '../raw-name.ts'
-import { runGit, streamGit } from './run-git.ts'
+import { runGit, streamGit, type StreamEnd } from './run-git.ts'
 import { withStandIn } from './stand-in.ts'
 import type { WorkTree } from './work-tree.ts'
 
@@ -61,15 +61,24 @@ export async function changesFromHead(
   })
 }
 
+/** The files in which a commit differs from HEAD, as far as they are known; none if Git does not know the commit any more. */
+export async function listChanged(tree: WorkTree, commit: string, signal: AbortSignal): Promise<readonly string[]> {
+  const { workTree, commit: head } = tree
+  if (head === undefined || head === commit) return []
+  const diff = ['diff-tree', '-r', '-z', '--no-renames', '--name-only', commit, head]
+  return (await listPaths(tree, workTree, diff, signal, maxChanged)).paths
+}
+
 /** Untracked files that are ignored, by pathspecs in the folder. */
-export function listIgnored(
+export async function listIgnored(
   tree: WorkTree,
   folder: string,
   pathspecs: readonly string[],
   signal: AbortSignal
 ): Promise<string[] | undefined> {
   const list = ['ls-files', '-z', '--full-name', '--others', '--ignored', '--exclude-standard', '--', ...pathspecs]
-  return listPaths(tree, folder, list, signal)
+  const { paths, end } = await listPaths(tree, folder, list, signal)
+  return end === 'complete' ? paths : undefined
 }
 
 /** Which of the pathspecs mean no file of the index. */
@@ -80,7 +89,7 @@ export async function hasUnmatched(
   signal: AbortSignal
 ): Promise<boolean> {
   const list = ['ls-files', '-z', '--error-unmatch', '--', ...pathspecs]
-  return (await listPaths(tree, folder, list, signal)) === undefined
+  return (await listPaths(tree, folder, list, signal)).end !== 'complete'
 }
 
 /** The blobs of paths that a merge has left in conflict: those of stage 2 (ours) or 3 (theirs). */
@@ -120,21 +129,24 @@ export function blobId(id: string | undefined): string | undefined {
 
 const cleaned = 'Would remove '
 const maxCleanBytes = 16 * 1024 * 1024
+const maxChanged = 20_000
 
+/** Absolute paths. */
 async function listPaths(
   tree: WorkTree,
   folder: string,
   list: readonly string[],
-  signal: AbortSignal
-): Promise<string[] | undefined> {
-  return withStandIn(tree, folder, async ({ options, variables }) => {
-    const paths: string[] = []
-    const end = await streamGit([...options, ...list], signal, variables, (record) => {
+  signal: AbortSignal,
+  maxPaths = Infinity
+): Promise<{ readonly paths: string[]; readonly end: StreamEnd }> {
+  const paths: string[] = []
+  const end = await withStandIn(tree, folder, ({ options, variables }) =>
+    streamGit([...options, ...list], signal, variables, (record) => {
       paths.push(pathOf(tree, record))
-      return true
+      return paths.length < maxPaths
     })
-    return end === 'complete' ? paths : undefined
-  })
+  )
+  return { paths, end }
 }
 
 function pathOf({ workTree }: WorkTree, name: Buffer): string {
