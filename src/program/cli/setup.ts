@@ -3,6 +3,7 @@ import { Argument, Option, type Command } from 'commander'
 import { collect, createCommand, orFail } from './command.ts'
 import { refuseEarlyFlags } from './early-flags.ts'
 import { mainPath } from '../../support/installation.ts'
+import { clientNames } from '../setup/client-names.ts'
 import type { Client, Launch } from '../setup/clients.ts'
 import type { Plan } from '../setup/plan.ts'
 import { paint, print, printJson } from './output.ts'
@@ -22,18 +23,6 @@ export interface SetupFlags {
   readonly force?: boolean
   readonly json?: boolean
 }
-
-const clientNames = [
-  'claude-code',
-  'claude-desktop',
-  'cursor',
-  'vscode',
-  'codex',
-  'gemini',
-  'windsurf',
-  'zed',
-  'opencode'
-]
 
 export function createSetupCommand(): Command {
   return createCommand('setup')

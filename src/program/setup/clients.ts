@@ -1,19 +1,7 @@
 // The MCP clients that can be set up: where each keeps its servers, and what our entry looks like there.
 import { posix, win32 } from 'node:path'
 import { folderVariables } from '../../support/user-paths.ts'
-
-export const clientNames = [
-  'claude-code',
-  'claude-desktop',
-  'cursor',
-  'vscode',
-  'codex',
-  'gemini',
-  'windsurf',
-  'zed',
-  'opencode'
-] as const
-export type ClientName = (typeof clientNames)[number]
+import type { ClientName } from './client-names.ts'
 
 /** The user whose files are meant. */
 export interface UserEnvironment {

@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { promisify } from 'node:util'
-import { serverName, type Client, type ClientName, type Launch } from './clients.ts'
+import type { ClientName } from './client-names.ts'
+import { serverName, type Client, type Launch } from './clients.ts'
 import type { Data } from './text-edit.ts'
 
 export type HookForm =

@@ -1,5 +1,6 @@
 // The table of hooks: for each harness the events, the tools, and the file in which they stand (docs/native-tools.md).
-import { codexFolder, pathOf, type ClientName, type UserEnvironment } from './clients.ts'
+import type { ClientName } from './client-names.ts'
+import { codexFolder, pathOf, type UserEnvironment } from './clients.ts'
 
 interface HookSet {
   /** Events, each with the tools before or after which the hook runs; undefined for all, or for an event without tools. */

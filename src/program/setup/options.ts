@@ -1,14 +1,7 @@
 // From the user's options to the place in a file and the entry that belongs there.
 import { isAbsolute, relative, resolve, sep } from 'node:path'
-import {
-  clients,
-  pathOf,
-  type Client,
-  type ClientName,
-  type Launch,
-  type StdioLaunch,
-  type UserEnvironment
-} from './clients.ts'
+import type { ClientName } from './client-names.ts'
+import { clients, pathOf, type Client, type Launch, type StdioLaunch, type UserEnvironment } from './clients.ts'
 import { mainPath } from '../../support/installation.ts'
 import { launcherWords } from './launcher.ts'
 import { nodePath } from './own-program.ts'
