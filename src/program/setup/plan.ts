@@ -31,22 +31,15 @@ export interface EntryLocation {
 
 const byteOrderMark = '\uFEFF'
 
+/** In one file. */
+type Locations = EntryLocation | readonly [EntryLocation, ...EntryLocation[]]
+
 /** Whether what is in our place may be replaced or removed. */
 type IsOurs = (entry: unknown) => boolean
 
-/**
- * @param locations in one file
- * @throws Error that names the file and what is wrong with it; the file is unchanged
- */
-export function planAddition(
-  locations: EntryLocation | readonly [EntryLocation, ...EntryLocation[]],
-  journal: Journal,
-  isOurs: IsOurs
-): Plan {
-  const all = listOf(locations)
-  const { file, newMode } = all[0]
-  const userFile = readUserFile(file)
-  const { mark, text } = split(userFile.text)
+/** @throws Error that names the file and what is wrong with it; the file is unchanged */
+export function planAddition(locations: Locations, journal: Journal, isOurs: IsOurs): Plan {
+  const { all, file, newMode, userFile, present, mark, text } = look(locations)
   const dropsMark = mark !== '' && all.some(({ refusesMark }) => refusesMark)
   const records: Pick<EditRecord, 'what' | 'inserted'>[] = []
   const isChanged = within(file, () => all.length > 1 && all.some(({ target }) => isOther(target, text)))
@@ -70,7 +63,7 @@ export function planAddition(
   const isChange = whole !== userFile.text
   return {
     file,
-    before: userFile.bytes === undefined ? undefined : userFile.text,
+    before: present,
     after: whole,
     isChange,
     ...(dropsMark && {
@@ -89,21 +82,14 @@ export function planAddition(
 }
 
 /** @throws as `planAddition` does */
-export function planRemoval(
-  locations: EntryLocation | readonly [EntryLocation, ...EntryLocation[]],
-  journal: Journal,
-  isOurs: IsOurs
-): Plan {
-  const all = listOf(locations)
-  const { file, newMode } = all[0]
-  const userFile = readUserFile(file)
-  const { mark, text } = split(userFile.text)
+export function planRemoval(locations: Locations, journal: Journal, isOurs: IsOurs): Plan {
+  const { all, file, newMode, userFile, present, mark, text } = look(locations)
   const rest = withoutAll(all, text, journal, isOurs)
   const isNewFile = all.some(({ what }) => journal.find(what, file)?.isNewFile === true)
   const goes = isNewFile && rest.trim() === ''
   return {
     file,
-    before: userFile.bytes === undefined ? undefined : userFile.text,
+    before: present,
     after: goes || userFile.bytes === undefined ? undefined : mark + rest,
     isChange: userFile.bytes !== undefined && (goes || rest !== text),
     apply() {
@@ -116,8 +102,12 @@ export function planRemoval(
   }
 }
 
-function listOf(locations: EntryLocation | readonly [EntryLocation, ...EntryLocation[]]) {
-  return 'what' in locations ? ([locations] as const) : locations
+function look(locations: Locations) {
+  const all = 'what' in locations ? ([locations] as const) : locations
+  const { file, newMode } = all[0]
+  const userFile = readUserFile(file)
+  const present = userFile.bytes === undefined ? undefined : userFile.text
+  return { all, file, newMode, userFile, present, ...split(userFile.text) }
 }
 
 function withoutAll(all: readonly EntryLocation[], text: string, journal: Journal, isOurs: IsOurs): string {
