@@ -29,7 +29,8 @@ const all = onSystem(options.changed ? changedTests(findTests()) : findTests())
 if (all.length === 0 && options.changed) fail('no test file reaches what differs from main')
 const leftOut = options.without.length === 0 ? [] : choose(all, options.without.map(withoutEnds))
 const waiting = choose(all, positionals.map(withoutEnds)).filter((name) => !leftOut.includes(name))
-if (waiting.length === 0) fail('all test files are left out')
+// Wine can break down behind the last file that `npm run test:wine` has left.
+if (waiting.length === 0 && process.send === undefined) fail('all test files are left out')
 const isOneFile = waiting.length === 1
 const results = []
 const start = performance.now()
