@@ -5,6 +5,7 @@ import { skipOnHosts } from '../../fixtures/behind.ts'
 import { healthOf, own, post } from '../../fixtures/processes.ts'
 import { startProgram } from '../../fixtures/server.ts'
 import { makeTree } from '../../fixtures/tree.ts'
+import { until } from '../../fixtures/until.ts'
 import { lacksBindfs, mountVolume } from '../../fixtures/volume-that-dies.ts'
 
 const skip = lacksBindfs || skipOnHosts.ownFiles
@@ -47,6 +48,7 @@ for (const enabled of [false, true]) {
       }
       await delay(200)
     }
+    await until(async () => messageOf((await healthOf(program.url))['degraded'], 'persistence: journal') !== undefined)
     const { status, degraded } = await healthOf(program.url)
     t.equal(status, 'degraded')
     t.match(messageOf(degraded, 'roots'), /ENOTCONN.*whether it still is mounted/)
@@ -64,5 +66,5 @@ for (const enabled of [false, true]) {
 }
 
 function messageOf(degraded: unknown, name: string): string | undefined {
-  return (degraded as { part: string; message: string }[]).find(({ part }) => part === name)?.message
+  return (degraded as { part: string; message: string }[] | undefined)?.find(({ part }) => part === name)?.message
 }
