@@ -1,4 +1,5 @@
 // What a landing takes of all files, and what stands in its way.
+import { dirname } from 'node:path'
 import { composeFile, type FileDependence, type LandedFile } from './compose-file.ts'
 import { external } from '../../engine/versions/author.ts'
 import type { LineChoice } from './compose-lines.ts'
@@ -30,7 +31,8 @@ export interface Landing {
   readonly makers: readonly Maker[]
 }
 
-export function planLanding(logs: readonly FileLog[], selection: Selection): Landing {
+/** @param all also of files that are not to be landed: a file can be at the name of a folder of theirs */
+export function planLanding(logs: readonly FileLog[], selection: Selection, all = logs): Landing {
   const { agent, changeSet, others, includesUncertain, includesOverwritten } = selection
   /** By their numbers. */
   const along = new Map<number, Maker>()
@@ -46,9 +48,10 @@ export function planLanding(logs: readonly FileLog[], selection: Selection): Lan
   }
   // What a person has taken out is out.
   const isUndone = ({ agentId, isCertain }: Maker) => includesOverwritten && isCertain && agentId !== external.agentId
+  const inTheWay = findInTheWay(all)
   for (;;) {
     used.clear()
-    const { files, dependences } = composeAll(logs, { isChosen, isUndone })
+    const { files, dependences } = composeAll(logs, { isChosen, isUndone }, inTheWay)
     const own = dependences.map(({ on }) => on).filter((on) => on.agentId === agent && on.isCertain)
     const next = own.filter(({ seq }) => !along.has(seq))
     for (const maker of next) along.set(maker.seq, maker)
@@ -65,7 +68,7 @@ export function planLanding(logs: readonly FileLog[], selection: Selection): Lan
   }
 }
 
-function composeAll(logs: readonly FileLog[], choice: LineChoice<Maker>) {
+function composeAll(logs: readonly FileLog[], choice: LineChoice<Maker>, inTheWay: ReturnType<typeof findInTheWay>) {
   const composed = logs.map((log) => ({ log, ...composeFile(log, choice) }))
   const files = new Map<string, LandedFile>()
   for (const file of composed.flatMap((one) => one.files)) {
@@ -81,8 +84,45 @@ function composeAll(logs: readonly FileLog[], choice: LineChoice<Maker>) {
       const holder = logs.find((other) => other !== log && other.head?.path === path)
       if (content === undefined || holder === undefined || given.has(path)) continue
       // The name is that of a file which others have removed, or given another name.
-      const [on = holder.remover] = holder.now === undefined ? [holder.remover] : holder.renamers
+      const [on] = takersOf(holder)
       dependences.push({ path, lines: undefined, on })
     }
+  for (const { path, content } of files.values()) {
+    if (content === undefined) continue
+    const left = inTheWay(path).filter(({ head }) => !given.has(head.path))
+    const on = left.flatMap(takersOf).find((maker) => !choice.isChosen(maker))
+    // Git would remove what is in the way, whoever has given it up.
+    if (on !== undefined) dependences.push({ path, lines: undefined, on })
+  }
   return { files: [...files.values()], dependences }
+}
+
+type Gone = FileLog & { readonly head: NonNullable<FileLog['head']> }
+
+const isGone = (log: FileLog): log is Gone => log.head !== undefined && log.head.path !== log.now?.path
+
+/** Who has taken its name in HEAD from the file, which is not there any more. */
+function takersOf({ now, remover, renamers: [first = remover, ...others] }: FileLog): readonly [Maker, ...Maker[]] {
+  return now === undefined ? [remover] : [first, ...others]
+}
+
+/** @returns finds the files of HEAD that are not there any more, and whose names a file at the path excludes: one is a folder of the other */
+function findInTheWay(logs: readonly FileLog[]): (path: string) => readonly Gone[] {
+  const at = new Map<string, Gone>()
+  const below = new Map<string, Gone[]>()
+  for (const log of logs.filter(isGone)) {
+    at.set(log.head.path, log)
+    for (const folder of foldersOf(log.head.path)) {
+      const others = below.get(folder)
+      if (others === undefined) below.set(folder, [log])
+      else others.push(log)
+    }
+  }
+  return (path) => [...(below.get(path) ?? []), ...foldersOf(path).flatMap((folder) => at.get(folder) ?? [])]
+}
+
+function foldersOf(path: string): string[] {
+  const folders: string[] = []
+  for (let here = dirname(path); here !== dirname(here); here = dirname(here)) folders.push(here)
+  return folders
 }

@@ -54,7 +54,7 @@ export async function prepareLanding(
   input: Selected,
   given: Given = new Map()
 ): Promise<Prepared> {
-  const { logs, filtered, staged } = await readFitting(context, tree, input.paths, {
+  const { logs, all, filtered, staged } = await readFitting(context, tree, input.paths, {
     given,
     // Each change as it was made, whatever others have made of it since.
     countsRestored: input.include_overwritten
@@ -66,7 +66,7 @@ export async function prepareLanding(
     includesUncertain: input.include_uncertain,
     includesOverwritten: input.include_overwritten
   }
-  const landing = planLanding(logs, selection)
+  const landing = planLanding(logs, selection, all)
   const nameOf = (path: string) => nameIn(tree, path)
   const files = landing.files
     .map((file) => toCommitFile(file, nameOf(file.path)))
@@ -102,11 +102,12 @@ export async function planAll(
   { paths }: Pick<Selected, 'paths'>,
   given: Given
 ) {
-  const { logs, filtered } = await readFitting(context, tree, paths, { given, countsRestored: false })
+  const { logs, all, filtered } = await readFitting(context, tree, paths, { given, countsRestored: false })
   const nameOf = (path: string) => nameIn(tree, path)
   const shares = new Map<string, Share>()
   for (const agent of agentsOf(logs)) {
-    const landing = planLanding(logs, { agent, others: [], includesUncertain: false, includesOverwritten: false })
+    const selection = { agent, others: [], includesUncertain: false, includesOverwritten: false }
+    const landing = planLanding(logs, selection, all)
     if (landing.files.length === 0) continue
     shares.set(agent, {
       agent_id: agent,
@@ -164,11 +165,11 @@ async function readFitting(
   tree: OpenTree,
   paths: readonly string[] | undefined,
   options: LogOptions
-): Promise<TreeLog> {
+): Promise<TreeLog & { readonly all: readonly FileLog[] }> {
   await awaitCommands(context)
   await lookAgain(context, context.config.watcher.bulk_files, context.signal)
   const { logs, ...more } = await readLogs(context, tree, options)
-  return { logs: logs.filter(toFilter(context, paths)), ...more }
+  return { logs: logs.filter(toFilter(context, paths)), all: [...logs, ...more.replaced], ...more }
 }
 
 /**

@@ -21,6 +21,8 @@ import { unknown } from './maker.ts'
 
 export interface TreeLog {
   readonly logs: readonly FileLog[]
+  /** Files of HEAD of whose folders one is a file by now: no call reaches them, and a landing of that file removes them. */
+  readonly replaced: readonly FileLog[]
   /** Names whose content in HEAD only a program of the repository can tell: nobody's lines are known there. */
   readonly filtered: readonly string[]
   /** Paths at which the index has something else than HEAD. */
@@ -42,12 +44,13 @@ export async function readLogs(
   tree: WorkTree,
   { given, countsRestored }: LogOptions
 ): Promise<TreeLog> {
-  const { paths, unsaved } = await findPaths(context, tree)
+  const { paths, replaced, unsaved } = await findPaths(context, tree)
   const targets = paths.map((path) => ({ path, mode: 'shared', reach: 'entry' }) as const)
   const options = { operation: 'land', timeout: context.config.crud.max_timeout }
   const staged = new Set([...unsaved].flatMap(([path, { isStaged }]) => (isStaged ? path : [])))
-  if (targets.length === 0) return { logs: [], filtered: [], staged }
-  const heads = await headsAt(tree, paths, unsaved, context.signal)
+  if (targets.length === 0) return { logs: [], replaced: [], filtered: [], staged }
+  const all = new Set([...paths, ...replaced])
+  const heads = await headsAt(tree, [...all], unsaved, context.signal)
   return withLocks(context, targets, options, async (places) => {
     const found = new Map<string, NowFile>()
     for (const place of places) {
@@ -56,8 +59,9 @@ export async function readLogs(
       const now = await readNow(context, place, hasModes(tree))
       if (now !== undefined) found.set(place.path, now)
     }
-    const logs = await readAll(context, tree, { paths: new Set(paths), found, given, heads, countsRestored })
-    return { ...logs, staged }
+    const { logs, filtered } = await readAll(context, tree, { paths: all, found, given, heads, countsRestored })
+    const isReplaced = ({ head, now }: FileLog) => now === undefined && head !== undefined && replaced.has(head.path)
+    return { logs: logs.filter((log) => !isReplaced(log)), replaced: logs.filter(isReplaced), filtered, staged }
   })
 }
 
@@ -101,15 +105,23 @@ async function findPaths(context: OperationContext, tree: WorkTree) {
     for (const [path, file] of found.files) unsaved.set(path, file)
   }
   const names = (await relevant(context, unsaved)).flatMap(namesOf)
-  return { paths: [...new Set([...unsaved.keys(), ...names])].filter((path) => isServed(path, context)), unsaved }
+  const paths: string[] = []
+  const replaced = new Set<string>()
+  for (const path of new Set([...unsaved.keys(), ...names])) {
+    const obstacle = obstacleTo(path, context)
+    if (obstacle === undefined) paths.push(path)
+    else if (obstacle === 'NOT_A_FILE' && unsaved.get(path)?.head !== undefined) replaced.add(path)
+  }
+  return { paths, replaced, unsaved }
 }
 
-function isServed(path: string, { files }: OperationContext): boolean {
+/** Why no call reaches the path; undefined if one does. */
+function obstacleTo(path: string, { files }: OperationContext): string | undefined {
   try {
     files.resolve(path, 'entry')
-    return true
+    return undefined
   } catch (error) {
-    if (error instanceof OperationError) return false
+    if (error instanceof OperationError) return error.code
     throw error
   }
 }

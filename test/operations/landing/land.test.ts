@@ -216,6 +216,26 @@ t.test('more files than Git stores one by one', async (t) => {
   git('fsck', '--strict')
 })
 
+t.test('a file where others have taken away a folder, or under the name of their file, rests on that', async (t) => {
+  const { as, git, head, land, tree } = await landingScene(t, { 'd/a': 'a\n', 'd/b': 'b\n', e: 'e\n', 'f/a': 'a\n' })
+  const [ann, bob] = [as('ann'), as('bob')]
+  for (const path of ['d/a', 'd/b', 'e']) await bob.call('async_delete', { path })
+  await ann.call('async_delete', { path: 'f/a' })
+  for (const folder of ['d', 'f']) rmSync(tree.path(folder), { recursive: true, force: true })
+  for (const path of ['d', 'e/x', 'f']) await ann.call('async_write', { path, content: 'ann\n' })
+  const parent = git('rev-parse', 'HEAD')
+  t.match(await land('ann'), {
+    status: 'dependent',
+    dependent: ['d', 'e/x'].map((path) => ({ path, agent_id: 'bob' }))
+  })
+  t.match(await land('ann', { paths: ['d'] }), { status: 'dependent', dependent: [{ path: 'd', agent_id: 'bob' }] })
+  t.equal(git('rev-parse', 'HEAD'), parent)
+  t.match(await land('ann', { paths: ['f'] }), { status: 'ok' })
+  t.equal(head('f'), 'ann\n')
+  t.match(await land('ann', { with: ['bob'] }), { status: 'ok' })
+  t.same([head('d'), head('e/x'), head('d/a'), git('status', '--porcelain')], ['ann\n', 'ann\n', undefined, ''])
+})
+
 t.test(
   'a commit has no name that is .git elsewhere, no message that is cut, and each name with its own letters',
   { skip: process.platform !== 'linux' && 'other systems take such names for .git here, too' },
