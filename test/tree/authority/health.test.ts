@@ -14,6 +14,7 @@ import { createStateDirectory } from '../../../src/tree/state/state-directory.ts
 import { thisProcess } from '../../../src/tree/state/state-file.ts'
 import { OperationError, toOperationError } from '../../../src/errors.ts'
 import { skipOnHosts } from '../../fixtures/behind.ts'
+import { freePorts } from '../../fixtures/free-ports.ts'
 import { copyProgram } from '../../fixtures/installation.ts'
 import { call, cannotStop, healthOf, httpOn, memberOn, own, post, stdioOn } from '../../fixtures/processes.ts'
 import { getHead, openUsed } from '../../fixtures/raw-http.ts'
@@ -118,7 +119,11 @@ t.test(
   }
 )
 
-const doctorOn = (t: Test, { root }: Tree) => runProgram(['doctor', '--dir', root], { HOME: makeTree(t).root })
+/** At the usual port another server of this machine may answer, of which doctor speaks, too. */
+async function doctorOn(t: Test, { root }: Tree) {
+  const [port] = await freePorts(1)
+  return runProgram(['doctor', '--dir', root], { HOME: makeTree(t).root, ASYNC_CRUD_MCP_DAEMON__PORT: String(port) })
+}
 
 const starts: Readonly<Record<string, (t: Test, tree: Tree) => Promise<ChildProcess>>> = {
   http: async (t, tree) => (await httpOn(t, tree)).process,
