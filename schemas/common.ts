@@ -1,8 +1,11 @@
 // The parameters and properties that several operations share.
 import { Type, type Static } from './typebox.ts'
 
+/** Text of which every byte can be said to a system call, or to Git. */
+export const withoutNul = '^[^\\u0000]*$'
+
 /** What any path is, absolute or not. */
-export const pathText = { minLength: 1, maxLength: 4096, pattern: '^[^\\u0000]*$' }
+export const pathText = { minLength: 1, maxLength: 4096, pattern: withoutNul }
 
 export const Path = Type.String({
   ...pathText,

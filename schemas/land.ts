@@ -1,6 +1,6 @@
 // land: makes a commit of one agent's changes out of a tree that several share.
 import { Diff } from './diff.ts'
-import { AgentId, changeCall, DryRun, IsDryRun, Replayed, Timestamp } from './common.ts'
+import { AgentId, changeCall, DryRun, IsDryRun, Replayed, Timestamp, withoutNul } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 const AgentName = (description: string) => Type.String({ minLength: 1, maxLength: 200, description })
@@ -33,12 +33,14 @@ export const LandSelection = {
   })
 }
 
+/** Git takes no NUL. */
+const messageText = { minLength: 1, maxLength: 20_000, pattern: withoutNul }
+
 export const LandInput = inputObject({
   ...LandSelection,
   message: Type.Optional(
     Type.String({
-      minLength: 1,
-      maxLength: 20_000,
+      ...messageText,
       description:
         'Of the commit. Default: notes of leases on its files, names of its tasks, or the agent and the files.'
     })
@@ -132,7 +134,7 @@ export type LandOutput = Static<typeof LandOutput>
 export const LandPrepareInput = inputObject({
   ...LandSelection,
   agent: Type.Optional(AgentName('None: only the plan of all agents.')),
-  message: Type.Optional(Type.String({ minLength: 1, maxLength: 20_000, description: 'Of the commit.' })),
+  message: Type.Optional(Type.String({ ...messageText, description: 'Of the commit.' })),
   heads: Type.Optional(
     Type.Array(
       inputObject({ name: Type.String(), content: Type.String({ description: 'In Base64.' }) }, { title: 'LandHead' }),

@@ -249,7 +249,7 @@ t.test(
     git('config', 'core.ignoreCase', 'true')
     const parent = git('rev-parse', 'HEAD')
     await shell('ann', 'rm -r .GIT git~1; mkdir D; echo y > D/y; echo ann > a')
-    t.match(await land('ann', { message: 'one\0two' }), { status: 'error' })
+    t.match(await land('ann', { message: 'one\0two' }), { error_code: 'INVALID_REQUEST', message: /message/ })
     t.equal(git('rev-parse', 'HEAD'), parent)
     t.match(await land('ann'), { status: 'ok', paths: ['D/y', 'a'] })
     t.same([head('a'), head('A'), head('D/y'), head('d/y')], ['ann\n', 'A\n', 'y\n', undefined])
