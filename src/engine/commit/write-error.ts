@@ -1,6 +1,7 @@
 // Why a file could not be changed, in words for the caller.
 import { OperationError } from '../../errors.ts'
 import { explainHeldOpen } from './held-open.ts'
+import { codeOf } from '../../support/errno.ts'
 import { explainWay, isDenial, isSystemError } from '../files/walk-error.ts'
 
 /** For a change that has not been made. */
@@ -34,10 +35,8 @@ export function explainWriteError(
     const message = `The operating system denies the change (${error.code}): ${path}. Ask the operator: the folder or the file is not writable for the user of the server.`
     return new OperationError('ACCESS_DENIED', message, { path, cause: error })
   }
-  const { code: cause } = error
-  const reason =
-    reasons[String(cause)] ??
-    `the system answered ${String(cause)}. Try again; if that does not help, notify the operator`
+  const cause = codeOf(error)
+  const reason = reasons[cause] ?? `the system answered ${cause}. Try again; if that does not help, notify the operator`
   const message = `Nothing was changed at ${path}: ${reason}.`
   return explainWay(error, path) ?? new OperationError(code, message, { path, cause: error })
 }

@@ -41,6 +41,7 @@ export type KnownBytes = Pick<FileVersion, 'bytes' | 'hash'>
 
 const readAsync = promisify(read)
 const maxTornReads = 5
+const maxTries = 5
 
 /**
  * @param path as the caller spelt it, for messages
@@ -78,8 +79,7 @@ export async function readRange(
   rangeOf: (size: number) => ByteRange
 ): Promise<ByteRange & { readonly bytes: Buffer; readonly stat: BigIntStats }> {
   requireRegular(place.stat, path)
-  const fd = openForReading(place, path)
-  try {
+  const read = async (fd: number) => {
     for (let attempt = 1; ; attempt += 1) {
       const before = fstatSync(fd, { bigint: true })
       // The walk may have seen another file there, which an editor has replaced since.
@@ -90,10 +90,25 @@ export async function readRange(
       const isWhole = isSameIdentity(identityOf(before), identityOf(stat)) && bytes.length === length
       if (isWhole || attempt === maxTornReads) return { bytes, start, length, stat }
     }
+  }
+  try {
+    return await readOpen(() => openForReading(place, path), read)
   } catch (error) {
     throw explainWalkError(error, path)
-  } finally {
-    closeReader(fd)
+  }
+}
+
+/** On a network volume what is open becomes stale if it is replaced through another host: then what is there now is opened. */
+async function readOpen<Result>(open: () => number, read: (fd: number) => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    const fd = open()
+    try {
+      return await read(fd)
+    } catch (error) {
+      if (!isErrno(error, 'ESTALE', 'ENOENT') || tries === maxTries) throw error
+    } finally {
+      closeReader(fd)
+    }
   }
 }
 
@@ -114,8 +129,8 @@ export interface OpenedEntry {
 
 /** @throws the system's error, such as EACCES */
 export async function readEntry(directory: Directory, name: string, limits: ReadLimits): Promise<OpenedEntry> {
-  const fd = directory.open(name, readFlags)
-  try {
+  const open = () => directory.open(name, readFlags)
+  return readOpen(open, async (fd) => {
     const stat = fstatSync(fd, { bigint: true })
     const identity = identityOf(stat)
     const isReadable = stat.isFile() && stat.size <= limits.maxFileBytes
@@ -124,9 +139,7 @@ export async function readEntry(directory: Directory, name: string, limits: Read
       identity,
       bytes: isReadable ? await readBytes(fd, { start: 0, length: Number(stat.size) }, limits) : undefined
     }
-  } finally {
-    closeReader(fd)
-  }
+  })
 }
 
 /** The bytes of a regular file of a directory, in one tick; undefined if it is none, cannot be read or is larger. */

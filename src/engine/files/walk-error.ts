@@ -1,5 +1,6 @@
 // Turns errors of the system during a walk into those of the error table.
 import { isErrno, OperationError } from '../../errors.ts'
+import { codeOf } from '../../support/errno.ts'
 
 /** @param root as the operator spelt it */
 export function explainRootError(error: unknown, root: string): unknown {
@@ -15,7 +16,7 @@ export function explainWalkError(error: unknown, path: string): unknown {
     const message = `The operating system denies access (${error.code}): ${path}. Ask the operator: the user of the server may not read it.`
     return new OperationError('ACCESS_DENIED', message, { path, cause: error })
   }
-  const message = `The operating system failed to read ${path} (${error.code}). Try again; if that does not help, check the disk, and whether it still is mounted.`
+  const message = `The operating system failed to read ${path} (${codeOf(error)}). Try again; if that does not help, check the disk, and whether it still is mounted.`
   return explainWay(error, path) ?? new OperationError('READ_ERROR', message, { path, cause: error })
 }
 

@@ -85,6 +85,23 @@ for (const [what, { codes, source }] of Object.entries(refusals))
       if (!what.includes('mode')) t.equal(statSync(tree.path('f')).mode & 0o777, 0o755)
     })
 
+for (const code of ['Unknown system error -116', 'ENOENT'])
+  t.test(`a file that was replaced through another host since it was opened is opened anew (${code})`, async (t) => {
+    const tree = makeTree(t, { f: 'one\n' })
+    // As GlusterFS does, for which Node has no name for ESTALE. Each handle but the third is stale.
+    const source = `
+      const { constants } = await import('node:os')
+      const { fstatSync } = fs
+      let count = 0
+      fs.fstatSync = (fd, options) => {
+        const stat = fstatSync(fd, options)
+        if (!stat.isFile() || Number(stat.size) !== 4 || (count += 1) > 2) return stat
+        throw Object.assign(new Error('imitated'), { code: '${code}', syscall: 'fstat', errno: -constants.errno.${code === 'ENOENT' ? code : 'ESTALE'} })
+      }`
+    const { url } = await startOneProgram(t, ['--dir', tree.root], {}, onSystem(source))
+    t.match(await post(url, 'async_read', { path: 'f' }), { status: 'ok', content: 'one\n' })
+  })
+
 t.test('a mode is changed only if it is another one', async (t) => {
   const tree = makeTree(t, { f: 'one\n' })
   chmodSync(tree.path('f'), 0o600)
