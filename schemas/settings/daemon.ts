@@ -113,7 +113,7 @@ export const daemon = Type.Object(
       maximum: 3600,
       default: 10,
       description:
-        'If several processes serve one tree, one of them runs the engine. How long a call waits for it while it starts, or while another takes over.'
+        'If several processes serve one tree, one of them runs the engine. How long a call waits for it while it starts, or while another takes over; and how long a host of several that starts asks an etcd that does not answer, before it ends.'
     }),
     stop_timeout_seconds: Type.Number({
       minimum: 0,

@@ -8,6 +8,7 @@ import type { ReloadOptions } from '../../../plugins/process/settings.ts'
 import type { Config } from '../../config/config.ts'
 import { openLog } from '../logs/open-log.ts'
 import type { ClientStreams } from '../../transports/mcp/client-roots.ts'
+import { isSilence } from '../../tree/coordinator/etcd-client.ts'
 import { candidatePorts } from '../../support/ports.ts'
 import { isErrno } from '../../errors.ts'
 import { version } from '../../support/installation.ts'
@@ -21,6 +22,7 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const faultSignals = ['SIGSEGV', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGABRT', 'SIGTRAP'] as const
 const sameSignalMs = 500
 const joinForHooksMs = 1000
+const askAgainMs = 200
 /** As many syncs of the disk can be under way at once: with the 4 threads that Node has, the later ones wait while the disk could take them. */
 const threads = 16
 
@@ -81,13 +83,30 @@ export async function serve({
   } else {
     app.serverFacts.port = await listen(app, config, isPortExplicit)
     // On standard input this process owns nothing before the first call: clients start such a process for a look, and throw it away.
-    await app.tree.join().catch((error: unknown) => {
-      if (!isStopping()) throw error
-    })
+    await joinAtStart(app, config.daemon.authority_timeout_seconds * 1000, isStopping)
   }
   if (app.stdio === undefined) return
   await app.stdio.ended
   stop('stdin ended')
+}
+
+/** A busy etcd, or one that starts together with this host, is asked again until the limit. @throws what then keeps this process from the tree */
+async function joinAtStart(app: FastifyInstance, limitMs: number, isStopping: () => boolean): Promise<void> {
+  const end = performance.now() + limitMs
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await app.tree.join()
+      return
+    } catch (error) {
+      if (isStopping()) return
+      if (!(error instanceof Error && isSilence(error.cause)) || performance.now() >= end) throw error
+      if (tries === 1)
+        app.log.warn(
+          `${error.message} This process asks again for ${limitMs / 1000} s (daemon.authority_timeout_seconds).`
+        )
+    }
+    await delay(askAgainMs)
+  }
 }
 
 /** As a hook program does, which finds the server of the file's own tree, and does not wait for one that hangs. */

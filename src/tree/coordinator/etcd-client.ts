@@ -171,6 +171,11 @@ export function createEtcdClient({ endpoints, username, password, ca, cert, key,
 /** Another endpoint would refuse it, too. */
 class EtcdRefusal extends EtcdTrouble {}
 
+/** True if a later request may be answered. */
+export function isSilence(error: unknown): boolean {
+  return error instanceof EtcdTrouble && !(error instanceof EtcdRefusal)
+}
+
 /** @throws Error that another endpoint may not answer with, EtcdRefusal */
 function read({ status, text }: Answer): Reply {
   const reply = JSON.parse(text) as Reply

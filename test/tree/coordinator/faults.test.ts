@@ -1,4 +1,5 @@
 // Hosts of one tree while nodes of etcd stop, come back and die.
+import { once } from 'node:events'
 import t from 'tap'
 import { isFull, isLong } from '../../fixtures/length.ts'
 import { cannotStop, healthOf, post } from '../../fixtures/processes.ts'
@@ -133,3 +134,32 @@ t.test('two of three nodes stop and come back, then the leader dies', { skip: la
     `of ${made.length} lines`
   )
 })
+
+t.test(
+  'a host that starts while etcd is silent waits for it, and ends if it stays so',
+  { skip: lacksEtcd || cannotStop },
+  async (t) => {
+    const etcd = await startEtcd(t)
+    const [node] = etcd.nodes
+    const tree = makeTree(t, { 'a.txt': '' })
+    const append = { path: 'a.txt', content: '.', agent_id: 'one' }
+    node?.kill('SIGSTOP')
+    const patient = await startHost(t, {
+      etcd,
+      tree,
+      environment: { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '250' }
+    })
+    await until(() => patient.stderr.some((line) => /etcd does not answer.*asks again for 250 s/.test(line)))
+    t.match(await post(patient.url, 'async_append', append), { error_code: 'OVERLOADED' })
+    const impatient = await startHost(t, {
+      etcd,
+      tree,
+      environment: { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '0.1' }
+    })
+    const [code] =
+      impatient.process.exitCode === null ? await once(impatient.process, 'exit') : [impatient.process.exitCode]
+    t.equal(code, 1)
+    node?.kill('SIGCONT')
+    await until(async () => (await post(patient.url, 'async_append', append))['status'] === 'ok')
+  }
+)
