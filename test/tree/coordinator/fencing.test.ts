@@ -1,7 +1,9 @@
 // A host that is stopped in the middle of a change, for longer than its lease, overwrites nothing that its successor has written.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import type { ChildProcess } from 'node:child_process'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { orUndefined } from '../../../src/support/attempt.ts'
 import { isFull, lengthOf } from '../../fixtures/length.ts'
 import { cannotStop, errorsOf } from '../../fixtures/processes.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
@@ -85,12 +87,21 @@ async function pauseAuthority(scene: Scene): Promise<string[]> {
   writeFileSync(stopped.pauseFile, '')
   const { program } = stopped
   const { process: child } = program
-  await until(() => /^\d+ \(.*\) T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8')))
+  await until(() => stopped.program.process !== child || isStopped(child))
+  if (stopped.program.process !== child) {
+    // On a busy machine it may lose its lease by itself before its next change.
+    rmSync(stopped.pauseFile, { force: true })
+    return pauseAuthority(scene)
+  }
   const reached = written.length
   await until(() => written.length > reached + changesMeanwhile)
   child.kill('SIGCONT')
   await until(() => stopped.program.process !== child)
   return errorsOf(program)
+}
+
+function isStopped({ pid }: ChildProcess): boolean {
+  return /^\d+ \(.*\) T /.test(orUndefined(() => readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? '')
 }
 
 const lostLines = ({ tree, written }: Scene): string[] => findLost(tree, files, written)
@@ -126,7 +137,9 @@ t.test(
   { skip: skip || (!isFull && 'takes seconds: npm run test:full') },
   async (t) => {
     const scene = await play(t, await etcd, editProgram(t, [pauseBeforeRename, withoutFence]))
-    for (let round = 1; round <= 3; round += 1) await pauseAuthority(scene)
+    // A client of a volume may show a file as it was a second ago: then the successor writes over the late change, and nothing is lost.
+    for (let round = 1; round <= rounds && (round <= 3 || lostLines(scene).length === 0); round += 1)
+      await pauseAuthority(scene)
     await scene.stop()
     t.ok(lostLines(scene).length > 0, `of ${scene.written.length} lines`)
   }
