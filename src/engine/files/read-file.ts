@@ -91,21 +91,25 @@ export async function readRange(
       if (isWhole || attempt === maxTornReads) return { bytes, start, length, stat }
     }
   }
-  try {
-    return await readOpen(() => openForReading(place, path), read)
-  } catch (error) {
-    throw explainWalkError(error, path)
-  }
+  const open = () => openForReading(place, path)
+  return readOpen(open, read, (error) => explainWalkError(error, path))
 }
 
-/** On a network volume what is open becomes stale if it is replaced through another host: then what is there now is opened. */
-async function readOpen<Result>(open: () => number, read: (fd: number) => Promise<Result>): Promise<Result> {
+/**
+ * On a network volume what is open becomes stale if it is replaced through another host: then what is there now is opened.
+ * @param explain what the reading failed with
+ */
+async function readOpen<Result>(
+  open: () => number,
+  read: (fd: number) => Promise<Result>,
+  explain = (error: unknown) => error
+): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     const fd = open()
     try {
       return await read(fd)
     } catch (error) {
-      if (!isErrno(error, 'ESTALE', 'ENOENT') || tries === maxTries) throw error
+      if (!isErrno(error, 'ESTALE', 'ENOENT') || tries === maxTries) throw explain(error)
     } finally {
       closeReader(fd)
     }
