@@ -91,7 +91,7 @@ function composeAll(logs: readonly FileLog[], choice: LineChoice<Maker>, inTheWa
     if (content === undefined) continue
     const left = inTheWay(path).filter(({ head }) => !given.has(head.path))
     const on = left.flatMap(takersOf).find((maker) => !choice.isChosen(maker))
-    // Git would remove what is in the way, whoever has given it up.
+    // Git removes the files in the way, those that another agent has removed or renamed as well.
     if (on !== undefined) dependences.push({ path, lines: undefined, on })
   }
   return { files: [...files.values()], dependences }

@@ -155,7 +155,7 @@ function callingFolder(cwd: string, environment: Readonly<Record<string, string 
   return isScript && calledFrom !== undefined ? calledFrom : cwd
 }
 
-/** @throws Error for a folder that nobody means as a whole */
+/** @throws Error for a whole disk, and for the home folder */
 function refuseWide(folder: string, home: string): void {
   const path = resolve(folder)
   const isDisk = parse(path).root === path
