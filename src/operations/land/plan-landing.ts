@@ -31,8 +31,7 @@ export interface Landing {
   readonly makers: readonly Maker[]
 }
 
-/** @param all also of files that are not to be landed: a file can be at the name of a folder of theirs */
-export function planLanding(logs: readonly FileLog[], selection: Selection, all = logs): Landing {
+export function planLanding(logs: readonly FileLog[], selection: Selection, inTheWay: InTheWay): Landing {
   const { agent, changeSet, others, includesUncertain, includesOverwritten } = selection
   /** By their numbers. */
   const along = new Map<number, Maker>()
@@ -48,7 +47,6 @@ export function planLanding(logs: readonly FileLog[], selection: Selection, all 
   }
   // What a person has taken out is out.
   const isUndone = ({ agentId, isCertain }: Maker) => includesOverwritten && isCertain && agentId !== external.agentId
-  const inTheWay = findInTheWay(all)
   for (;;) {
     used.clear()
     const { files, dependences } = composeAll(logs, { isChosen, isUndone }, inTheWay)
@@ -68,7 +66,7 @@ export function planLanding(logs: readonly FileLog[], selection: Selection, all 
   }
 }
 
-function composeAll(logs: readonly FileLog[], choice: LineChoice<Maker>, inTheWay: ReturnType<typeof findInTheWay>) {
+function composeAll(logs: readonly FileLog[], choice: LineChoice<Maker>, inTheWay: InTheWay) {
   const composed = logs.map((log) => ({ log, ...composeFile(log, choice) }))
   const files = new Map<string, LandedFile>()
   for (const file of composed.flatMap((one) => one.files)) {
@@ -106,8 +104,11 @@ function takersOf({ now, remover, renamers: [first = remover, ...others] }: File
   return now === undefined ? [remover] : [first, ...others]
 }
 
-/** @returns finds the files of HEAD that are not there any more, and whose names a file at the path excludes: one is a folder of the other */
-function findInTheWay(logs: readonly FileLog[]): (path: string) => readonly Gone[] {
+/** The files of HEAD that are not there any more, and whose names a file at the path excludes: one is a folder of the other. */
+export type InTheWay = (path: string) => readonly Gone[]
+
+/** @param logs also of files that are not to be landed */
+export function findInTheWay(logs: readonly FileLog[]): InTheWay {
   const at = new Map<string, Gone>()
   const below = new Map<string, Gone[]>()
   for (const log of logs.filter(isGone)) {

@@ -15,7 +15,7 @@ import { makersOf, type FileLog } from './file-log.ts'
 import { forgottenIn } from './forgotten-lines.ts'
 import { isUnknown, mayBeOf, type Maker } from './maker.ts'
 import type { Hunk } from './logged-line.ts'
-import { planLanding, type Landing } from './plan-landing.ts'
+import { findInTheWay, planLanding, type InTheWay, type Landing } from './plan-landing.ts'
 import { readLogs, type Given, type LogOptions, type TreeLog } from './read-logs.ts'
 import { openForLanding } from './refuse-repository.ts'
 import { settleLanding } from './finish.ts'
@@ -54,7 +54,7 @@ export async function prepareLanding(
   input: Selected,
   given: Given = new Map()
 ): Promise<Prepared> {
-  const { logs, all, filtered, staged } = await readFitting(context, tree, input.paths, {
+  const { logs, inTheWay, filtered, staged } = await readFitting(context, tree, input.paths, {
     given,
     // Each change as it was made, whatever others have made of it since.
     countsRestored: input.include_overwritten
@@ -66,7 +66,7 @@ export async function prepareLanding(
     includesUncertain: input.include_uncertain,
     includesOverwritten: input.include_overwritten
   }
-  const landing = planLanding(logs, selection, all)
+  const landing = planLanding(logs, selection, inTheWay)
   const nameOf = (path: string) => nameIn(tree, path)
   const files = landing.files
     .map((file) => toCommitFile(file, nameOf(file.path)))
@@ -102,12 +102,12 @@ export async function planAll(
   { paths }: Pick<Selected, 'paths'>,
   given: Given
 ) {
-  const { logs, all, filtered } = await readFitting(context, tree, paths, { given, countsRestored: false })
+  const { logs, inTheWay, filtered } = await readFitting(context, tree, paths, { given, countsRestored: false })
   const nameOf = (path: string) => nameIn(tree, path)
   const shares = new Map<string, Share>()
   for (const agent of agentsOf(logs)) {
     const selection = { agent, others: [], includesUncertain: false, includesOverwritten: false }
-    const landing = planLanding(logs, selection, all)
+    const landing = planLanding(logs, selection, inTheWay)
     if (landing.files.length === 0) continue
     shares.set(agent, {
       agent_id: agent,
@@ -165,11 +165,12 @@ async function readFitting(
   tree: OpenTree,
   paths: readonly string[] | undefined,
   options: LogOptions
-): Promise<TreeLog & { readonly all: readonly FileLog[] }> {
+): Promise<TreeLog & { readonly inTheWay: InTheWay }> {
   await awaitCommands(context)
   await lookAgain(context, context.config.watcher.bulk_files, context.signal)
   const { logs, ...more } = await readLogs(context, tree, options)
-  return { logs: logs.filter(toFilter(context, paths)), all: [...logs, ...more.replaced], ...more }
+  const inTheWay = findInTheWay([...logs, ...more.replaced])
+  return { logs: logs.filter(toFilter(context, paths)), inTheWay, ...more }
 }
 
 /**
