@@ -1,9 +1,7 @@
 // Makes a commit of bytes that Git stores as they are, in one stream: without a file for each of them, and without an index.
 import { toBytes } from '../raw-name.ts'
+import type { Git } from './run-git.ts'
 import type { CommitFile } from './stage-files.ts'
-
-/** Runs Git with something to read. @returns what it has written @throws if it fails */
-type Git = (args: readonly string[], input: Buffer) => Promise<Buffer>
 
 export interface NewCommit {
   readonly parent: string

@@ -9,6 +9,9 @@ export interface GitResult {
   readonly isCut: boolean
 }
 
+/** Runs Git with something to read. @returns what it has written @throws if it fails */
+export type Git = (args: readonly string[], input: Buffer) => Promise<Buffer>
+
 const maxOutputBytes = 65_536
 const maxPipedBytes = 64 * 1024 * 1024
 

@@ -3,6 +3,7 @@ import { chmodSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } f
 import { dirname, join } from 'node:path'
 import { isErrno } from '../errno.ts'
 import { inSlices } from '../slices.ts'
+import type { Git } from './run-git.ts'
 
 export interface CommitFile {
   /** As Git spells it: relative to the working tree, with slashes. */
@@ -14,11 +15,7 @@ export interface CommitFile {
 }
 
 /** @param git runs Git on that working tree and index @returns the id of the tree that the index has then */
-export async function stageFiles(
-  workTree: string,
-  files: readonly CommitFile[],
-  git: (args: readonly string[], input: Buffer) => Promise<Buffer>
-): Promise<string> {
+export async function stageFiles(workTree: string, files: readonly CommitFile[], git: Git): Promise<string> {
   const update = async (flags: readonly string[], some: readonly CommitFile[]) => {
     if (some.length === 0) return
     const names = Buffer.from(some.map(({ name }) => `${name}\0`).join(''))
