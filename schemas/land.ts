@@ -82,6 +82,11 @@ export const LandForgotten = Type.Object(
 )
 export type LandForgotten = Static<typeof LandForgotten>
 
+const Unreachable = Type.Array(Type.String(), {
+  description:
+    'Changed paths whose names are not UTF-8, with \\xHH for each such byte: no operation reaches these files. Commit them with Git.'
+})
+
 const Forgotten = Type.Array(LandForgotten, {
   description: 'Lines that may be of the agent, and are not taken, since it is forgotten who made them.'
 })
@@ -123,6 +128,7 @@ export const LandOutput = Type.Object(
     left_out: Type.Array(Type.String(), {
       description: 'Changed paths whose content only a filter of Git can tell: land them by the command line.'
     }),
+    unreachable: Unreachable,
     message: Type.Optional(Type.String({ description: 'What was done, or what stands in the way and what to do.' })),
     replayed: Replayed,
     timestamp: Timestamp
@@ -176,13 +182,16 @@ export const LandPrepareOutput = Type.Object(
     files: Type.Array(LandFile),
     dependent: Type.Array(LandDependence),
     taken_along: Type.Array(Type.String()),
-    uncertain: Type.Array(Type.String()),
+    uncertain: Type.Array(Type.String(), {
+      description: 'As of land; without agent, files with changes that one of several may have made.'
+    }),
     forgotten: Forgotten,
     unknown: Type.Array(Type.String(), {
       description:
         'Files with changes of unknown authors, made before the server first saw them or by versions that it does not remember at all: commit these with Git.'
     }),
     left_out: Type.Array(Type.String()),
+    unreachable: Unreachable,
     plan: Type.Array(LandShare, { description: 'Without agent: of each agent, in an order in which all could land.' }),
     share: Type.Array(Type.String(), { description: 'land.share' }),
     test: Type.Array(Type.String(), { description: 'land.test' }),

@@ -45,6 +45,7 @@ export function LandView({ name }: { name: string | undefined }): VNode {
       />
       ${answer !== undefined && answer.unknown.length > 0 && html`<p class="hint aside wrap">Changes by unknown authors, to be committed with Git: ${someOf(answer.unknown, maxNamed)}</p>`}
       ${answer !== undefined && answer.left_out.length > 0 && html`<p class="hint aside">${answer.left_out.length} files pass a filter of Git: async-crud-mcp land takes these.</p>`}
+      ${answer !== undefined && answer.unreachable.length > 0 && html`<p class="hint aside wrap">Names that are not UTF-8, to be committed with Git: ${someOf(answer.unreachable, maxNamed)}</p>`}
     </section>
     <${Detail} of=${name}>
       ${

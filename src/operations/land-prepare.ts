@@ -42,7 +42,7 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
   const common = { share: [...share], test: [...test], timestamp: timestamp() }
   const tree = await openSettled(context)
   if (agent === undefined) {
-    const { plan, forgotten, unknown, leftOut } = await planAll(context, tree, input, given)
+    const { plan, uncertain, forgotten, unknown, leftOut, unreachable } = await planAll(context, tree, input, given)
     return {
       status: plan.length === 0 ? 'nothing' : 'ok',
       work_tree: tree.workTree,
@@ -51,10 +51,11 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
       files: [],
       dependent: [],
       taken_along: [],
-      uncertain: [],
+      uncertain,
       forgotten,
       unknown,
       left_out: leftOut,
+      unreachable,
       plan,
       ...forgottenMessage(forgotten),
       ...common
@@ -80,6 +81,7 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
     forgotten: [...prepared.forgotten],
     unknown: [...prepared.unknown],
     left_out: [...prepared.leftOut],
+    unreachable: [...prepared.unreachable],
     plan: [],
     ...common
   }

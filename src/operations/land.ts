@@ -86,7 +86,7 @@ type Outcome = Pick<LandOutput, 'status'> & Partial<LandOutput>
 /** Why nothing is landed. */
 export function refusalOf(
   { agent }: Pick<LandInput, 'agent'>,
-  { dependent, files, uncertain, forgotten, unknown }: Prepared
+  { dependent, files, uncertain, forgotten, unknown, unreachable }: Prepared
 ): Outcome | undefined {
   if (dependent.length > 0) {
     const others = [...new Set(dependent.map(({ agent_id }) => agent_id))]
@@ -98,7 +98,7 @@ export function refusalOf(
   if (files.length > 0) return undefined
   return {
     status: 'nothing',
-    message: `There is nothing to land: no uncommitted change is certainly by ${agent}.${uncertain.length > 0 ? ' include_uncertain takes those that may be.' : ''}${sayForgotten(forgotten)}${sayUnknown(unknown)}`
+    message: `There is nothing to land: no uncommitted change is certainly by ${agent}.${uncertain.length > 0 ? ' include_uncertain takes those that may be.' : ''}${sayForgotten(forgotten)}${sayUnknown(unknown)}${sayUnreachable(unreachable)}`
   }
 }
 
@@ -109,6 +109,12 @@ const maxNamed = 3
 function sayUnknown(unknown: readonly string[]): string {
   if (unknown.length === 0) return ''
   return ` Changes in ${someOf(unknown, maxNamed)} have no known author: they were made before the server saw these files, or it remembers no versions of them. Commit these with Git.`
+}
+
+/** Begins with a blank; empty if there are none. */
+function sayUnreachable(unreachable: readonly string[]): string {
+  if (unreachable.length === 0) return ''
+  return ` The names of ${someOf(unreachable, maxNamed)} are not UTF-8, and no landing takes such files. Commit these with Git.`
 }
 
 /** Begins with a blank; empty if nothing is forgotten. */
@@ -130,7 +136,7 @@ function adviceFor(agent: string, others: readonly string[]): string {
 }
 
 function toOutput({ dry_run }: LandInput, prepared: Prepared, outcome: Outcome): LandOutput {
-  const { files, dependent, takenAlong, uncertain, forgotten, leftOut } = prepared
+  const { files, dependent, takenAlong, uncertain, forgotten, leftOut, unreachable } = prepared
   return {
     ...forgottenMessage(forgotten),
     ...outcome,
@@ -141,6 +147,7 @@ function toOutput({ dry_run }: LandInput, prepared: Prepared, outcome: Outcome):
     uncertain: [...uncertain],
     forgotten: [...forgotten],
     left_out: [...leftOut],
+    unreachable: [...unreachable],
     timestamp: timestamp()
   }
 }

@@ -1,5 +1,6 @@
 // Everything of a landing up to the commit: what it takes, and what the commit says.
 import { someOf } from '../../support/cut-text.ts'
+import { showName } from '../../support/raw-name.ts'
 import type { LandDependence, LandForgotten, LandInput, LandPrepareOutput } from '../../../schemas/land.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { compileBelowRoots } from '../../engine/files/glob/below-roots.ts'
@@ -39,6 +40,8 @@ export interface Prepared {
   readonly unknown: readonly string[]
   /** Names that a filter applies to, and that differ from HEAD. */
   readonly leftOut: readonly string[]
+  /** Names that are not UTF-8, escaped. */
+  readonly unreachable: readonly string[]
   readonly message: string
 }
 
@@ -54,7 +57,7 @@ export async function prepareLanding(
   input: Selected,
   given: Given = new Map()
 ): Promise<Prepared> {
-  const { logs, inTheWay, filtered, staged } = await readFitting(context, tree, input.paths, {
+  const { logs, inTheWay, filtered, staged, unreachable } = await readFitting(context, tree, input.paths, {
     given,
     // Each change as it was made, whatever others have made of it since.
     countsRestored: input.include_overwritten
@@ -83,6 +86,7 @@ export async function prepareLanding(
     forgotten: input.include_uncertain ? [] : forgottenIn(logs, nameOf, input.agent),
     unknown: unknownIn(logs, nameOf),
     leftOut: filtered.map(nameOf),
+    unreachable: unreachable.map(nameOf).map(showEscaped),
     message: commitMessage({
       selection: input,
       landing,
@@ -102,7 +106,8 @@ export async function planAll(
   { paths }: Pick<Selected, 'paths'>,
   given: Given
 ) {
-  const { logs, inTheWay, filtered } = await readFitting(context, tree, paths, { given, countsRestored: false })
+  const options = { given, countsRestored: false }
+  const { logs, inTheWay, filtered, unreachable } = await readFitting(context, tree, paths, options)
   const nameOf = (path: string) => nameIn(tree, path)
   const shares = new Map<string, Share>()
   for (const agent of agentsOf(logs)) {
@@ -118,19 +123,25 @@ export async function planAll(
   }
   return {
     plan: inOrder(shares),
+    uncertain: uncertainIn(logs).map(nameOf),
     forgotten: forgottenIn(logs, nameOf),
     unknown: unknownIn(logs, nameOf),
-    leftOut: filtered.map(nameOf)
+    leftOut: filtered.map(nameOf),
+    unreachable: unreachable.map(nameOf).map(showEscaped)
   }
 }
+
+const showEscaped = (name: string) => showName(name).name
 
 function agentsOf(logs: readonly FileLog[]): Set<string> {
   return new Set(logs.flatMap(makersOf).flatMap(({ agentId, isCertain }) => (isCertain ? agentId : [])))
 }
 
-/** Files in which the agent may have made what is not taken. */
-function uncertainIn(logs: readonly FileLog[], agent: string): string[] {
-  const mayBeOwn = (log: FileLog) => makersOf(log).some((maker) => !maker.isCertain && mayBeOf(maker, agent))
+/** Files in which the agent, or without one any, may have made what is not taken. */
+function uncertainIn(logs: readonly FileLog[], agent?: string): string[] {
+  const isAsked = (maker: Maker) =>
+    agent === undefined ? !isUnknown(maker) && maker.isForgotten !== true : mayBeOf(maker, agent)
+  const mayBeOwn = (log: FileLog) => makersOf(log).some((maker) => !maker.isCertain && isAsked(maker))
   return logs.flatMap((log) => (mayBeOwn(log) ? ((log.now ?? log.head)?.path ?? []) : []))
 }
 
@@ -168,9 +179,15 @@ async function readFitting(
 ): Promise<TreeLog & { readonly inTheWay: InTheWay }> {
   await awaitCommands(context)
   await lookAgain(context, context.config.watcher.bulk_files, context.signal)
-  const { logs, ...more } = await readLogs(context, tree, options)
+  const { logs, unreachable, ...more } = await readLogs(context, tree, options)
   const inTheWay = findInTheWay([...logs, ...more.replaced])
-  return { logs: logs.filter(toFilter(context, paths)), inTheWay, ...more }
+  const fits = toFilter(context, paths)
+  return {
+    logs: logs.filter(({ head, now }) => fits(head?.path) || fits(now?.path)),
+    inTheWay,
+    unreachable: unreachable.filter(fits),
+    ...more
+  }
 }
 
 /**
@@ -184,11 +201,9 @@ export async function openSettled(context: OperationContext): Promise<OpenTree> 
   return (await settleLanding(context, tree)) ? openForLanding(root.real, context.signal) : tree
 }
 
-function toFilter({ files }: OperationContext, paths: readonly string[] | undefined): (log: FileLog) => boolean {
-  if (paths === undefined) return () => true
-  const isBelow = compileBelowRoots(paths, files.roots)
-  const fits = (path: string | undefined) => path !== undefined && isBelow(path)
-  return ({ head, now }) => fits(head?.path) || fits(now?.path)
+function toFilter({ files }: OperationContext, paths: readonly string[] | undefined) {
+  const isBelow = paths === undefined ? () => true : compileBelowRoots(paths, files.roots)
+  return (path: string | undefined) => path !== undefined && isBelow(path)
 }
 
 function toCommitFile({ mode, content }: LandedFile, name: string): CommitFile {

@@ -27,6 +27,8 @@ export interface TreeLog {
   readonly filtered: readonly string[]
   /** Paths at which the index has something else than HEAD. */
   readonly staged: ReadonlySet<string>
+  /** Paths whose names are not UTF-8: no operation reaches them. */
+  readonly unreachable: readonly string[]
 }
 
 /** What HEAD has at names that a filter applies to, by the name in Git, as the caller's own Git has it. */
@@ -44,14 +46,14 @@ export async function readLogs(
   tree: WorkTree,
   { given, countsRestored }: LogOptions
 ): Promise<TreeLog> {
-  const { paths, replaced, unsaved } = await findPaths(context, tree)
+  const { paths, replaced, gone, unreachable, unsaved } = await findPaths(context, tree)
   const targets = paths.map((path) => ({ path, mode: 'shared', reach: 'entry' }) as const)
   const options = { operation: 'land', timeout: context.config.crud.max_timeout }
   const staged = new Set([...unsaved].flatMap(([path, { isStaged }]) => (isStaged ? path : [])))
-  if (targets.length === 0) return { logs: [], replaced: [], filtered: [], staged }
-  const all = new Set([...paths, ...replaced])
+  const all = new Set([...paths, ...replaced, ...gone])
+  if (all.size === 0) return { logs: [], replaced: [], filtered: [], staged, unreachable }
   const heads = await headsAt(tree, [...all], unsaved, context.signal)
-  return withLocks(context, targets, options, async (places) => {
+  const read = async (places: readonly OpenEntry[]) => {
     const found = new Map<string, NowFile>()
     for (const place of places) {
       // What is neither in HEAD nor in the status is ignored, or in another repository.
@@ -61,8 +63,10 @@ export async function readLogs(
     }
     const { logs, filtered } = await readAll(context, tree, { paths: all, found, given, heads, countsRestored })
     const isReplaced = ({ head, now }: FileLog) => now === undefined && head !== undefined && replaced.has(head.path)
-    return { logs: logs.filter((log) => !isReplaced(log)), replaced: logs.filter(isReplaced), filtered, staged }
-  })
+    const [others, ended] = [logs.filter((log) => !isReplaced(log)), logs.filter(isReplaced)]
+    return { logs: others, replaced: ended, filtered, staged, unreachable }
+  }
+  return targets.length === 0 ? read([]) : withLocks(context, targets, options, read)
 }
 
 /** What HEAD has, which is the same whatever others do: of most paths the status has said it. */
@@ -107,12 +111,16 @@ async function findPaths(context: OperationContext, tree: WorkTree) {
   const names = (await relevant(context, unsaved)).flatMap(namesOf)
   const paths: string[] = []
   const replaced = new Set<string>()
+  // Only a file that is there can be called by such a name, as one with a backslash: these are not.
+  const gone: string[] = []
   for (const path of new Set([...unsaved.keys(), ...names])) {
+    if (!path.isWellFormed()) continue
     const obstacle = obstacleTo(path, context)
     if (obstacle === undefined) paths.push(path)
     else if (obstacle === 'NOT_A_FILE' && unsaved.get(path)?.head !== undefined) replaced.add(path)
+    else if (obstacle === 'INVALID_REQUEST') gone.push(path)
   }
-  return { paths, replaced, unsaved }
+  return { paths, replaced, gone, unreachable: [...unsaved.keys()].filter((path) => !path.isWellFormed()), unsaved }
 }
 
 /** Why no call reaches the path; undefined if one does. */

@@ -6,7 +6,7 @@ import { findServer } from '../../tree/state/state-file.ts'
 import { callAuthority } from '../hook/call-authority.ts'
 import { landOnce } from '../land/land-once.ts'
 import { createGit, requireGit, requireIdentity, type OwnGit } from '../land/own-git.ts'
-import { describeForgotten, explain, printLanded, printPlan, toOutcome, toPlan } from '../land/report.ts'
+import { describeLeft, explain, printLanded, printPlan, toOutcome, toPlan } from '../land/report.ts'
 import { withLandingLock } from '../land/landing-lock.ts'
 import { collect, createCommand, orFail } from './command.ts'
 import { printJson } from './output.ts'
@@ -93,11 +93,7 @@ async function landRounds({ root, git, agent }: Place, test: readonly string[], 
     const prepared = await prepare(root, git, flags)
     if (prepared.status !== 'ok') return refuse(prepared, json ? (prepared.message ?? '') : explain(prepared))
     if (prepared.taken_along.length > 0) say(`rests on, and takes along: ${prepared.taken_along.join(', ')}`)
-    if (prepared.uncertain.length > 0)
-      say(
-        `not taken, since another may have made it (--include-uncertain takes it): changes in ${prepared.uncertain.join(', ')}`
-      )
-    for (const line of describeForgotten(prepared)) say(`not taken: ${line}`)
+    for (const line of describeLeft(prepared)) say(line)
     const result = await landOnce({ git, root, prepared, finish: finishAt(root, agent), say }, toOptions(test, flags))
     if (result.kind === 'failed') return refuse(prepared, `nothing was landed: ${result.why}`)
     if (result.kind === 'landed') return json ? printJson(toOutcome(prepared, result)) : printLanded(result, prepared)

@@ -13,21 +13,32 @@ export function printLanded({ commit, branch }: Landed, { files }: LandPrepareOu
 
 /** As the operation land answers; `failed`: its test or Git has failed. */
 export function toOutcome(
-  { files, dependent, taken_along, uncertain, forgotten, left_out }: LandPrepareOutput,
+  { files, dependent, taken_along, uncertain, forgotten, left_out, unreachable }: LandPrepareOutput,
   result: Landed | { readonly status: LandOutput['status'] | 'failed'; readonly message: string }
 ): object {
   const made = 'status' in result ? result : { status: 'ok', commit: result.commit, branch: result.branch }
-  return { ...made, paths: files.map(({ name }) => name), dependent, taken_along, uncertain, forgotten, left_out }
+  const paths = files.map(({ name }) => name)
+  return { ...made, paths, dependent, taken_along, uncertain, forgotten, left_out, unreachable }
 }
 
-/** One line for each range of lines whose maker is forgotten. */
-export function describeForgotten({ forgotten }: LandPrepareOutput): string[] {
+/** One line for each reason for which changes are not taken, and for each range of lines whose maker is forgotten. */
+export function describeLeft({ uncertain, forgotten, unreachable }: LandPrepareOutput): string[] {
+  const unsure = `not taken, since another may have made it (--include-uncertain takes it): changes in ${uncertain.join(', ')}`
+  const escaped = `not taken, since the name is not UTF-8 (commit it with Git): ${unreachable.join(', ')}`
+  return [
+    ...(uncertain.length === 0 ? [] : [unsure]),
+    ...describeForgotten(forgotten).map((line) => `not taken: ${line}`),
+    ...(unreachable.length === 0 ? [] : [escaped])
+  ]
+}
+
+function describeForgotten(forgotten: LandPrepareOutput['forgotten']): string[] {
   return forgotten.map((range) => `${placeOf(range)} is by ${range.agents.join(' or ')}: forgotten`)
 }
 
 export function explain(prepared: LandPrepareOutput): string {
-  const { message = 'nothing was landed', dependent } = prepared
-  return [message, ...dependent.map(describe), ...describeForgotten(prepared)].join('\n  ')
+  const { message = 'nothing was landed', dependent, forgotten } = prepared
+  return [message, ...dependent.map(describe), ...describeForgotten(forgotten)].join('\n  ')
 }
 
 function describe(dependence: LandPrepareOutput['dependent'][number]): string {
@@ -40,12 +51,14 @@ function placeOf({ path, start_line, end_line }: Pick<LandDependence, 'path' | '
 }
 
 export function toPlan(
-  { plan, files, dependent, forgotten, unknown, status, parent }: LandPrepareOutput,
+  { plan, files, dependent, status, parent, ...prepared }: LandPrepareOutput,
   agent: string | undefined
 ): object {
+  const { uncertain, forgotten, unknown, unreachable } = prepared
+  const left = { uncertain, forgotten, unknown, unreachable }
   return agent === undefined
-    ? { parent, agents: plan, forgotten, unknown }
-    : { parent, status, agent_id: agent, paths: files.map(({ name }) => name), dependent, forgotten, unknown }
+    ? { parent, agents: plan, ...left }
+    : { parent, status, agent_id: agent, paths: files.map(({ name }) => name), dependent, ...left }
 }
 
 export function printPlan(prepared: LandPrepareOutput, agent: string | undefined): void {
@@ -54,7 +67,7 @@ export function printPlan(prepared: LandPrepareOutput, agent: string | undefined
     if (message !== undefined) print(message)
     for (const { name, content } of files) print(`${content === null ? 'removed ' : ''}${name}`)
     for (const one of dependent) print(describe(one))
-    for (const line of describeForgotten(prepared)) print(line)
+    for (const line of describeLeft(prepared)) print(line)
     return
   }
   if (plan.length === 0) print('There is nothing to land: no uncommitted change has a known author.')
@@ -68,5 +81,5 @@ export function printPlan(prepared: LandPrepareOutput, agent: string | undefined
   if (unknown.length > 0) print('By unknown authors, to be committed with Git:')
   for (const path of unknown) print(`  ${path}`)
   if (message !== undefined) print(message)
-  for (const line of describeForgotten(prepared)) print(line)
+  for (const line of describeLeft(prepared)) print(line)
 }

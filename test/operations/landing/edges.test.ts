@@ -1,5 +1,5 @@
 // Landing at the edges: modes, submodules, and repositories in which something else is under way.
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import t, { type Test } from 'tap'
 import { base, edit, landingScene, type Scene } from '../../fixtures/landing.ts'
@@ -62,6 +62,51 @@ t.test('files with changes by unknown authors are named, and nothing of them is 
   t.match(await as('ann').call('land_prepare', {}), { plan: [], unknown: ['f'] })
 })
 
+// Other systems do not take these names.
+const namesOfLinux = { skip: process.platform !== 'linux' }
+
+t.test('a change at a name that no call makes stays out of a landing with its name', namesOfLinux, async (t) => {
+  const files = { 'gone\\a': base, 'gone:12': base, 'mine\\a': base }
+  const { tree, as, git, head, land, shell } = await landingScene(t, files)
+  rmSync(tree.path('gone\\a'))
+  rmSync(tree.path('gone:12'))
+  await shell('ann', "rm 'mine\\a'; echo ann > 'new\\a'")
+  const unknown = ['gone:12', 'gone\\a']
+  const plan = await as('ann').call('land_prepare', {})
+  t.match(plan, { plan: [{ agent_id: 'ann', paths: ['mine\\a', 'new\\a'] }], uncertain: [] })
+  t.same(new Set(plan['unknown'] as string[]), new Set(unknown))
+  t.match(await land('ann'), { status: 'ok', paths: ['mine\\a', 'new\\a'] })
+  t.same([head('mine\\a'), head('new\\a')], [undefined, 'ann\n'])
+  const left = await land('ann')
+  t.equal(left['status'], 'nothing')
+  for (const name of unknown) t.ok(left['message'].includes(name), name)
+  t.same(git('status', '--porcelain', '-z').split('\0').sort(), ['', ' D gone:12', ' D gone\\a'])
+})
+
+t.test(
+  'a file whose name is not UTF-8 stays out of a landing, and is shown as in a listing',
+  namesOfLinux,
+  async (t) => {
+    const { tree, as, git, land, shell } = await landingScene(t, { f: base })
+    writeFileSync(Buffer.concat([Buffer.from(tree.path('hand')), Buffer.of(0xe9)]), 'by hand\n')
+    await shell('ann', 'echo ann > "$(printf \'ann\\351\')"; echo ann > own')
+    const unreachable = ['ann\\xe9', 'hand\\xe9']
+    t.match(await as('ann').call('land_prepare', {}), { plan: [{ paths: ['own'] }], unknown: [], unreachable })
+    t.match(await land('ann', { paths: ['own'], dry_run: true }), { status: 'ok', unreachable: [] })
+    const left = { uncertain: [], unreachable }
+    t.match(await land('ann', { include_uncertain: true }), { status: 'ok', paths: ['own'], ...left })
+    const message =
+      /The names of ann\\xe9, hand\\xe9 are not UTF-8, and no landing takes such files\. Commit these with Git/
+    t.match(await land('ann'), { status: 'nothing', message, ...left })
+    t.equal(git('ls-tree', '-r', '--name-only', 'HEAD'), 'f\nown\n')
+    const { versions } = await as('ann').call('async_history', { by_agent: 'ann' })
+    const paths = (versions as { path: string }[]).map(({ path }) => path)
+    t.same(paths.sort(), ['ann\\xe9', 'own'])
+    const undone = await as('ann').call('async_undo', { by_agent: 'ann', dry_run: true })
+    t.match(undone, { conflicts: [{ path: 'ann\\xe9', message: /^ann\\xe9: / }] })
+  }
+)
+
 t.test('what was there before a command began was not seen, so that it may be of another', async (t) => {
   const files = { f: base, g: base, 'fix.sh': "sed -i 's/line 9/ann 9/' f g\n" }
   const { tree, head, land, shell, as } = await landingScene(t, files, { hooks: { git: 'off' } })
@@ -69,6 +114,7 @@ t.test('what was there before a command began was not seen, so that it may be of
   // Nobody uses the file, so that nobody notices.
   tree.write('f', base.replace('line 5\n', 'person 5\n'))
   await shell('ann', 'sh fix.sh')
+  t.match(await as('ann').call('land_prepare', {}), { plan: [{ paths: ['g'] }], uncertain: ['f'] })
   t.match(await land('ann'), { status: 'ok', paths: ['g'], uncertain: ['f'] })
   t.equal(head('f'), base)
   t.equal(head('g'), base.replace('line 9', 'ann 9'))

@@ -1,6 +1,6 @@
 // async-crud-mcp land: the commit is made by the user's own Git, once its test has passed on exactly its files.
 import { execFileSync, spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { connect, type TestClient } from '../../fixtures/clients.ts'
@@ -122,6 +122,28 @@ t.test('the plan of one and of all', async (t) => {
   t.match(await land('--agent', 'bob'), { code: 1, err: /f:4 rests on a change by ann/ })
   t.match(await land(), { code: 1, err: /whose changes\?/ })
 })
+
+t.test(
+  'what is not taken is said by the plan and by the landing',
+  { skip: process.platform !== 'linux' },
+  async (t) => {
+    const { tree, git, ann, land } = await scene(t, { f: base })
+    writeFileSync(Buffer.concat([Buffer.from(tree.path('hand')), Buffer.of(0xe9)]), 'by hand\n')
+    await edit(ann, 'f', 'line 3\n', 'ann 3\n')
+    const words = 'not taken, since the name is not UTF-8 (commit it with Git): hand\\xe9\n'
+    for (const flags of [[], ['--agent', 'ann']]) {
+      const { code, out } = await land('--plan', ...flags)
+      t.equal(code, 0)
+      t.ok(out.endsWith(words), out)
+    }
+    const { out } = await land('--plan', '--json')
+    t.match(JSON.parse(out), { uncertain: [], unknown: [], unreachable: ['hand\\xe9'] })
+    const landed = await land('--agent', 'ann', '-m', 'By Ann')
+    t.equal(landed.code, 0)
+    t.ok(landed.err.includes(words), landed.err)
+    t.equal(git('ls-tree', '-r', '--name-only', 'HEAD'), 'f\n')
+  }
+)
 
 t.test('eight agents land at once, and each gets its own commit', async (t) => {
   const { tree, git, land } = await scene(t, { f: base, g: base })
