@@ -1,5 +1,5 @@
 // Looks at files that were not in use, for a command.
-import { opendirSync } from 'node:fs'
+import { lstatSync, opendirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ExamineParts } from '../watcher/examine.ts'
 import { type Now, nothing } from '../versions/made-step.ts'
@@ -71,8 +71,11 @@ export async function look(path: string, parts: ExamineParts, maxBytes?: bigint)
       place.close()
     }
   } catch (error) {
+    if (!(error instanceof OperationError)) throw error
+    // A name that no call makes is refused unless a file of it is there. A command can make one.
+    const isRefused = error.code === 'INVALID_REQUEST' && glance.isSound
+    if (isRefused && lstatSync(path, { throwIfNoEntry: false }) === undefined) return nothing
     // It is outside the roots, protected, too large, or gone at this moment.
-    if (error instanceof OperationError) return undefined
-    throw error
+    return undefined
   }
 }

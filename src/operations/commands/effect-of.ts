@@ -1,5 +1,5 @@
 // Which files a command line says that it writes.
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { anyEffect, type Effect } from '../../engine/commands/open-command.ts'
 import { orUndefined } from '../../support/attempt.ts'
@@ -47,7 +47,9 @@ export function effectOf(
     // Outside the roots nothing is recorded.
     return (
       orUndefined(() => files.resolve(absolute, 'entry').path) ??
-      files.roots.find(({ real }) => real === absolute)?.real
+      files.roots.find(({ real }) => real === absolute)?.real ??
+      // No call makes a file of such a name, as one with a backslash; a command does.
+      orUndefined(() => join(files.resolve(dirname(absolute), 'entry').path, basename(absolute)))
     )
   }
 }
