@@ -44,7 +44,7 @@ async function landNow(input: LandInput, context: OperationContext): Promise<Lan
       const prepared = await prepareLanding(context, tree, input)
       const refusal = refusalOf(input, prepared)
       if (refusal !== undefined) return toOutput(input, prepared, refusal)
-      const commit = await makeCommit(prepared.files, prepared.message)
+      const commit = await makeCommit(prepared)
       if (commit === undefined) throw new OperationError('INVALID_REQUEST', nameless)
       const made = await finishLanding(context, tree, { parent: tree.commit, commit }, `land: ${input.agent}`)
       return made && toOutput(input, prepared, { status: 'ok', commit, branch: made.branch })

@@ -1,4 +1,5 @@
 // Everything of a landing up to the commit: what it takes, and what the commit says.
+import { basename } from 'node:path'
 import { someOf } from '../../support/cut-text.ts'
 import { showName } from '../../support/raw-name.ts'
 import type { LandDependence, LandForgotten, LandInput, LandPrepareOutput } from '../../../schemas/land.ts'
@@ -43,6 +44,8 @@ export interface Prepared {
   /** Names that are not UTF-8, escaped. */
   readonly unreachable: readonly string[]
   readonly message: string
+  /** Whether the index of the user is known to have every `.gitattributes` as HEAD has it. */
+  readonly hasAttributesOfHead: boolean
 }
 
 type OpenTree = Prepared['tree']
@@ -93,7 +96,11 @@ export async function prepareLanding(
       files,
       notes: notesOf(context, landing),
       coAuthor: context.config.land.co_author
-    })
+    }),
+    // What is staged is known below the roots.
+    hasAttributesOfHead:
+      context.files.roots.some(({ real }) => real === tree.workTree) &&
+      ![...staged].some((path) => basename(path) === '.gitattributes')
   }
 }
 

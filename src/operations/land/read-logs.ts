@@ -136,7 +136,9 @@ function obstacleTo(path: string, { files }: OperationContext): string | undefin
 
 async function relevant(context: OperationContext, paths: Pick<ReadonlySet<string>, 'has'>): Promise<Lineage[]> {
   const all = await readLineages(context)
-  return all.filter((lineage) => namesOf(lineage).some((name) => paths.has(name)))
+  return all.filter(
+    ({ path, changes }) => paths.has(path) || changes.some((change) => paths.has(change.from) || paths.has(change.path))
+  )
 }
 
 function namesOf({ path, changes }: Lineage): string[] {

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { withScratch } from '../scratch.ts'
 import { GitFailed } from './head-and-index.ts'
-import { areStoredAsTheyAre, importCommit } from './import-commit.ts'
+import { importCommit } from './import-commit.ts'
 import { pipeGit, runGit } from './run-git.ts'
 import { stageFiles, type CommitFile } from './stage-files.ts'
 import { makeStandIn } from './stand-in.ts'
@@ -12,8 +12,15 @@ import type { WorkTree } from './work-tree.ts'
 
 type OpenTree = WorkTree & { readonly commit: string }
 
+interface NextCommit {
+  readonly files: readonly CommitFile[]
+  readonly message: string
+  /** Whether the index of the user has every `.gitattributes` as HEAD has it. */
+  readonly hasAttributesOfHead: boolean
+}
+
 /** @returns the id of the commit; undefined if Git knows no name for it. To be called once. */
-export type MakeCommit = (files: readonly CommitFile[], message: string) => Promise<string | undefined>
+export type MakeCommit = (next: NextCommit) => Promise<string | undefined>
 
 /** What the commit needs whatever its files are, Git reads while `use` finds out what these are. */
 export function withNextCommit<Result>(
@@ -26,13 +33,18 @@ export function withNextCommit<Result>(
     // If it fails, so does what waits for it.
     const settled = Promise.allSettled([base])
     try {
-      return await use(async (files, message) => {
-        const { workTree, git, identity } = await base
+      return await use(async ({ files, message, hasAttributesOfHead }) => {
+        const { workTree, git, gitOfUser, identity } = await base
         if (identity === undefined) return undefined
         const { line, name, email } = identity
+        const readHead = () => git(['read-tree', tree.commit], Buffer.alloc(0))
+        if (!hasAttributesOfHead) await readHead()
+        const next = { parent: tree.commit, identity: line, message }
+        const gits = { ofParent: hasAttributesOfHead ? gitOfUser : git, ofObjects: git }
         // Git refuses a message with a NUL, and an import does not.
-        if (!message.includes('\0') && (await areStoredAsTheyAre(files, git)))
-          return importCommit(files, { parent: tree.commit, identity: line, message }, git)
+        const imported = message.includes('\0') ? undefined : await importCommit(files, next, gits)
+        if (imported !== undefined) return imported
+        if (hasAttributesOfHead) await readHead()
         const content = await stageFiles(workTree, files, git)
         const names = {
           GIT_AUTHOR_NAME: name,
@@ -50,19 +62,23 @@ export function withNextCommit<Result>(
   })
 }
 
-/** An index of its own with the files of the commit, an empty working tree, and the author of the next commit. */
+/** Git with an empty index and working tree, the same with the index of the user, and the author of the next commit. */
 async function readBase(tree: OpenTree, scratch: string, signal: AbortSignal) {
   const [workTree, gitDir] = [join(scratch, 'tree'), join(scratch, 'git')]
-  await Promise.all([mkdir(workTree), mkdir(gitDir)])
-  const { options, variables } = await makeStandIn(gitDir, { ...tree, workTree }, workTree)
-  const own = { ...variables, GIT_INDEX_FILE: join(scratch, 'index') }
-  const git = async (args: readonly string[], input: Buffer, more: Readonly<Record<string, string>> = {}) => {
-    const output = await pipeGit([...options, ...args], signal, { ...own, ...more }, input)
+  const make = async () => {
+    await Promise.all([mkdir(workTree), mkdir(gitDir)])
+    return makeStandIn(gitDir, { ...tree, workTree }, workTree)
+  }
+  const [identity, { options, variables }] = await Promise.all([readIdentity(tree, signal), make()])
+  type Input = Buffer | Promise<Buffer>
+  const gitOfUser = async (args: readonly string[], input: Input, more: Readonly<Record<string, string>> = {}) => {
+    const output = await pipeGit([...options, ...args], signal, { ...variables, ...more }, input)
     if (output === undefined) throw new GitFailed('make the commit')
     return output
   }
-  const [identity] = await Promise.all([readIdentity(tree, signal), git(['read-tree', tree.commit], Buffer.alloc(0))])
-  return { workTree, git, identity }
+  const own = { GIT_INDEX_FILE: join(scratch, 'index') }
+  const git: typeof gitOfUser = (args, input, more) => gitOfUser(args, input, { ...own, ...more })
+  return { workTree, git, gitOfUser, identity }
 }
 
 /** As Git's settings say, of the repository and of the user; undefined if they name nobody. */

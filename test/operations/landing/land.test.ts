@@ -207,6 +207,14 @@ t.test('attributes of the commit decide what Git stores, those of others do not'
   t.match(await land('bob'), { status: 'ok', paths: ['.gitattributes'] })
 })
 
+t.test('attributes of HEAD count where others are staged', async (t) => {
+  const { git, land, shell } = await landingScene(t, { f: base, '.gitattributes': '*.id ident\n' })
+  git('rm', '-q', '--cached', '.gitattributes')
+  await shell('ann', "printf '$Id: what Git puts there $\n' > a.id")
+  t.match(await land('ann'), { status: 'ok', paths: ['a.id'] })
+  t.equal(git('cat-file', 'blob', 'HEAD:a.id'), '$Id$\n')
+})
+
 t.test('more files than Git stores one by one', async (t) => {
   const { git, land, shell } = await landingScene(t, { f: base })
   await shell('ann', 'mkdir many; for i in $(seq 150); do echo $i > many/$i; done')
