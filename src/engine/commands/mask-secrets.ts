@@ -6,6 +6,20 @@ const maxLength = 500
 const maxSearched = 4000
 const mask = '***'
 
+const value = String.raw`(?:"[^"]*"|'[^']*'|[^\s'"&|;<>)]+)`
+const secretWord = String.raw`[\w.-]*(?:api[_-]?key|access[_-]?key|private[_-]?key|secret|token|passw(?:or)?d|passphrase|credentials?)[\w.-]*`
+const secretName = String.raw`(?:${secretWord}|[\w.-]*[_-](?:key|pass|pw|auth)|pass|pw)`
+
+/** Each with what stands in its place. */
+const named: readonly (readonly [RegExp, string])[] = [
+  [/\bAuthorization(\s*[:=]\s*)[^'"\r\n]+/gi, `Authorization$1${mask}`],
+  [/\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/g, `$1 ${mask}`],
+  [new RegExp(String.raw`(^|[\s'"&?;(,{-])(${secretName})(\s*=\s*|\s*:\s*)${value}`, 'gi'), `$1$2$3${mask}`],
+  [new RegExp(String.raw`(\s--?${secretName}\s+)${value}`, 'gi'), `$1${mask}`],
+  [/(:\/\/[^\s/:@'"]*:)[^\s/@'"]+@/g, `$1${mask}@`],
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, mask]
+]
+
 /** Tokens that their services have given a form. */
 const tokens = [
   /\bgh[pousr]_[A-Za-z0-9]{20,}/g,
@@ -23,21 +37,9 @@ const tokens = [
   /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g
 ] as const
 
-const value = String.raw`(?:"[^"]*"|'[^']*'|[^\s'"&|;<>)]+)`
-const secretWord = String.raw`[\w.-]*(?:api[_-]?key|access[_-]?key|private[_-]?key|secret|token|passw(?:or)?d|passphrase|credentials?)[\w.-]*`
-const secretName = String.raw`(?:${secretWord}|[\w.-]*[_-](?:key|pass|pw|auth)|pass|pw)`
-
 export function maskSecrets(command: string): string {
   let text = beginningOf(command.trim(), maxSearched)
-    .replaceAll(/\bAuthorization(\s*[:=]\s*)[^'"\r\n]+/gi, `Authorization$1${mask}`)
-    .replaceAll(/\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/g, `$1 ${mask}`)
-    .replaceAll(
-      new RegExp(String.raw`(^|[\s'"&?;(,{-])(${secretName})(\s*=\s*|\s*:\s*)${value}`, 'gi'),
-      `$1$2$3${mask}`
-    )
-    .replaceAll(new RegExp(String.raw`(\s--?${secretName}\s+)${value}`, 'gi'), `$1${mask}`)
-    .replaceAll(/(:\/\/[^\s/:@'"]*:)[^\s/@'"]+@/g, `$1${mask}@`)
-    .replaceAll(/-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, mask)
+  for (const [form, instead] of named) text = text.replaceAll(form, instead)
   for (const form of tokens) text = text.replaceAll(form, mask)
   return beginningOf(text, maxLength)
 }
