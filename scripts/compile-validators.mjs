@@ -9,7 +9,11 @@ const options = {
   useDefaults: true,
   verbose: true,
   allowUnionTypes: true,
-  formats: { 'date-time': true },
+  // A day means its beginning in UTC, a time without a zone that of the server.
+  formats: {
+    'date-time':
+      /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/i
+  },
   code: { source: true, optimize: 2 }
 }
 /** Annotations of schemas/settings, which ask nothing of a value. */

@@ -134,7 +134,7 @@ async function plan(input: UndoInput, context: OperationContext): Promise<Plan> 
   requireKnown(input, lineages, context)
   const taken: TakenBack[] = []
   for (const lineage of lineages) {
-    const one = await takeBack(context, lineage, isChosen)
+    const one = await takeBack(context, lineage, { isChosen, isPartial: input.partial })
     if (one !== undefined) taken.push(one)
   }
   const uncertain = lineages.reduce((sum, { changes }) => {
@@ -159,8 +159,10 @@ function answer(
   const isRefused = conflicts.length > 0 && !input.partial
   const undone = changed.reduce((sum, { count }) => sum + count, 0)
   const message = isRefused
-    ? `Nothing was changed: ${conflicts.length} of the changes cannot be taken back beside what was made since (conflicts). partial: true takes back the others.`
-    : 'None of the changes that are known fits, or all of them are taken back already. async_history shows the changes.'
+    ? 'Nothing was changed: not all of the changes can be taken back beside what was made since (conflicts says which). partial: true takes back those that can.'
+    : conflicts.length > 0
+      ? 'Nothing was changed: none of the changes can be taken back beside what was made since (conflicts).'
+      : 'None of the changes that are known fits, or all of them are taken back already. async_history shows the changes.'
   const left = `${uncertain} changes fit, but another may have made them: include_uncertain: true takes them back, too.`
   return {
     status: isRefused ? 'contention' : 'ok',

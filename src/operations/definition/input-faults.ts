@@ -91,6 +91,10 @@ function explainFault(
       return { parameter, message: `${subject} ${patternHint(params['pattern'] as string)}, not ${shorten(data)}` }
     case 'type':
       return { parameter, message: `${subject} ${message}, not ${describeOther(data, params['type'] as string)}` }
+    case 'format':
+      return { parameter, message: `${subject} must be a time such as 2026-11-25T09:30:00Z, not ${shorten(data)}` }
+    case 'minLength':
+      return { parameter, message: `${subject} must not be empty` }
     case 'minimum':
     case 'maximum':
     case 'exclusiveMinimum':

@@ -46,7 +46,7 @@ type Reason = UndoConflict['reason']
 export async function takeBack(
   context: OperationContext,
   lineage: Lineage,
-  isChosen: (change: LineageChange) => boolean
+  { isChosen, isPartial }: { readonly isChosen: (change: LineageChange) => boolean; readonly isPartial: boolean }
 ): Promise<TakenBack | undefined> {
   const runs = runsOf(lineage.changes, isChosen)
   if (runs.length === 0) return undefined
@@ -66,12 +66,21 @@ export async function takeBack(
     if (!isSame || run.changes.some(isLeft)) count += run.changes.length
     target = next
   }
-  for (const run of runs) {
+  const addRun = async (run: Run) => {
     const next = await takeRunBack(context, target, run)
-    // What an earlier undo has taken back is not in the file any more, so that it fits nowhere.
-    if (!('reason' in next) || run.changes.every(isLeft)) add(run, next)
-    else for (const part of runsOf(run.changes, isLeft)) add(part, await takeRunBack(context, target, part))
+    const parts = 'reason' in next ? partsOf(run) : undefined
+    if (parts === undefined) add(run, next)
+    else for (const part of parts) await addRun(part)
   }
+  /** What to try instead of a run that conflicts; undefined if nothing. */
+  const partsOf = ({ changes }: Run): readonly Run[] | undefined => {
+    // What an earlier undo has taken back is not in the file any more, so that it fits nowhere.
+    if (!changes.every(isLeft)) return runsOf(changes, isLeft)
+    return isPartial && changes.length > 1
+      ? changes.toReversed().flatMap((change) => runsOf([change], isLeft))
+      : undefined
+  }
+  for (const run of runs) await addRun(run)
   return { lineage, target, count, takesBack, conflicts }
 }
 
