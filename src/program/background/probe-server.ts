@@ -1,5 +1,9 @@
-// Asks a server for its health.
+// Asks a server for its health, and which tree it serves.
+import { realpathSync } from 'node:fs'
+import type { ServerInfoOutput } from '../../../schemas/server-info.ts'
 import type { Health } from '../../../schemas/health.ts'
+import { orUndefined } from '../../support/attempt.ts'
+import { below } from '../../support/relocate.ts'
 
 export interface HealthAnswer {
   /** "refused": a server answers there, and does not accept our token. */
@@ -38,5 +42,23 @@ export async function askHealth(url: string, token: string): Promise<HealthAnswe
     }
   } catch (error) {
     return { state: error instanceof SyntaxError ? 'foreign' : 'unreachable' }
+  }
+}
+
+/**
+ * The tree of a server, if it is a folder of this machine that the given one is not in; undefined, too, if the server does not tell.
+ * @param url as for `askHealth`
+ */
+export async function findOtherTree(url: string, folder: string): Promise<string | undefined> {
+  try {
+    const headers = { 'content-type': 'application/json' }
+    const signal = AbortSignal.timeout(timeoutMs)
+    const address = new URL('get_server_info', url)
+    const response = await fetch(address, { method: 'POST', headers, body: '{}', redirect: 'error', signal })
+    const { project } = (await response.json()) as Partial<ServerInfoOutput>
+    const root = orUndefined(() => realpathSync.native(project?.root ?? ''))
+    return root === undefined || below(root, realpathSync.native(folder)) !== undefined ? undefined : root
+  } catch {
+    return undefined
   }
 }

@@ -168,12 +168,16 @@ async function printDone({ client, shown, silence, transport, need }: Done, flag
 async function findSilence(
   client: Client,
   launch: Launch,
-  { project, start }: SetupFlags
+  { project, dir, start }: SetupFlags
 ): Promise<string | undefined> {
   if (launch.transport === 'http') {
-    const { askHealth, isServing } = await import('../background/probe-server.ts')
-    if (isServing(await askHealth(launch.url, ''))) return undefined
-    return `no server answers at ${launch.url} now: start one there (async-crud-mcp daemon start), or name another --url`
+    const { askHealth, findOtherTree, isServing } = await import('../background/probe-server.ts')
+    if (!isServing(await askHealth(launch.url, '')))
+      return `no server answers at ${launch.url} now: start one there (async-crud-mcp daemon start), or name another --url`
+    const folder = project ?? dir?.[0]
+    const other = folder === undefined ? undefined : await findOtherTree(launch.url, folder)
+    if (other === undefined) return undefined
+    return `the server at ${launch.url} serves ${other}, not ${folder}: start one on ${folder} (async-crud-mcp daemon start --dir ${folder}), and name its --url`
   }
   if (!start) return 'not asked'
   const { asStarted, tryEntry } = await import('../setup/try-entry.ts')

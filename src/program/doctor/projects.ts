@@ -12,7 +12,7 @@ import { isOurEntry } from '../setup/targets.ts'
 import { asStarted, tryEntry } from '../setup/try-entry.ts'
 import { readUserFile } from '../setup/user-file.ts'
 import { thisUser } from '../setup/user.ts'
-import { askHealth, isServing } from '../background/probe-server.ts'
+import { askHealth, findOtherTree, isServing } from '../background/probe-server.ts'
 import { findings, type Finding } from './check.ts'
 
 const { ok, warn } = findings('projects')
@@ -49,8 +49,12 @@ async function checkEntry(client: Client, root: string, advice: string): Promise
     return [warn(`${client.title}: ${serverName} in ${file} is another server`, `rename it, then ${advice}`)]
   const { url, words } = readEntry(entry)
   if (url !== undefined) {
-    if (isServing(await askHealth(url, ''))) return [ok(`${client.title}: ${file} names ${url}, which answers`)]
-    return [warn(`${client.title}: ${file} names ${url}, and no server answers there`, 'async-crud-mcp daemon start')]
+    const named = `${client.title}: ${file} names ${url}`
+    const start = `async-crud-mcp daemon start --dir ${root}`
+    if (!isServing(await askHealth(url, ''))) return [warn(`${named}, and no server answers there`, start)]
+    const other = await findOtherTree(url, root)
+    if (other === undefined) return [ok(`${named}, which answers`)]
+    return [warn(`${named}, where a server serves ${other}`, `${start}, then ${advice} --transport http`)]
   }
   const reason = whyNotRun(words, client, root)
   if (reason !== undefined) return [warn(`${client.title}: ${file} ${reason}`, advice)]

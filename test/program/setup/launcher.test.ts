@@ -217,6 +217,13 @@ t.test('setup says whether what it wrote answers, and uninstall takes the launch
     stdout: /The server answers\./,
     stderr: ''
   })
+  const elsewhere = await startServer(t, makeTree(t).root)
+  const other = ['--transport', 'http', '--url', `${elsewhere.url}/mcp`]
+  t.match(await home.call(['setup', 'cursor', '--project', 'app', ...other]), {
+    stdout: /^(?!.*The server answers)/,
+    stderr: /serves .+, not app: start one on app/
+  })
+  t.match(await home.call(['doctor', '--dir', 'app']), { stdout: /names .+, where a server serves / })
   t.match(await home.call(['uninstall']), { code: 0, stdout: /launcher: .*async-crud-mcp\.cjs removed/ })
   const { 'app/.async-crud-mcp': _own, ...after } = home.snapshot()
   t.strictSame(
