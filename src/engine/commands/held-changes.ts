@@ -1,5 +1,6 @@
 // Changes that were seen on the disk while a command is open that may have made them: they are logged at its end, as its own.
 import { lstatSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import { orUndefined } from '../../support/attempt.ts'
 import type { Author } from '../versions/author.ts'
 import type { History } from '../versions/history.ts'
@@ -150,12 +151,16 @@ export function createHeldChanges(
 }
 
 function isStill(path: string, now: Now): boolean {
-  return now.kind === 'file' ? isStillThere(path, now) : orUndefined(() => lstatSync(path)) === undefined
+  if (now.kind === 'file') return isStillThere(path, now)
+  const stat = orUndefined(() => lstatSync(path))
+  return now.kind === 'none' ? stat === undefined : stat?.isSymbolicLink() === true
 }
 
 const isEmpty = (now: Now) => now.kind === 'file' && now.identity.size === 0n
 
 function isSameState(one: Now, other: Now): boolean {
-  if (one.kind !== 'file' || other.kind !== 'file') return one.kind === other.kind
-  return one.hash === other.hash && one.identity.mode === other.identity.mode
+  if (one.kind === 'file' && other.kind === 'file')
+    return one.hash === other.hash && one.identity.mode === other.identity.mode
+  if (one.kind === 'entry' && other.kind === 'entry') return isDeepStrictEqual(one.entry, other.entry)
+  return one.kind === other.kind
 }

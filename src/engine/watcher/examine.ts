@@ -1,10 +1,12 @@
 // Examines the content of a file, without the lock. A version that no operation made is recorded as an external change.
 import type { ErrorCode } from '../../../schemas/errors.ts'
 import { OperationError } from '../../errors.ts'
+import { orUndefined } from '../../support/attempt.ts'
 import type { FileStore } from '../files/file-store.ts'
+import { readLink } from '../files/links.ts'
 import type { FileVersion } from '../files/read-file.ts'
 import type { OpenEntry } from '../files/walk.ts'
-import { nothing } from '../versions/made-step.ts'
+import { nothing, type Now } from '../versions/made-step.ts'
 import { beginGlance, type ObservationParts } from '../versions/observed-version.ts'
 
 export interface ExamineParts extends ObservationParts {
@@ -41,7 +43,9 @@ export async function examine(
   try {
     place = files.open(path, 'entry')
     if (place.path !== path || place.stat?.isFile() !== true) {
-      history.observe(path, nothing, isBulk())
+      const now = place.path === path && place.stat?.isSymbolicLink() === true ? linkAt(place) : nothing
+      if (now === undefined) return 'busy'
+      history.observe(path, now, isBulk())
       return 'done'
     }
     const version = await files.read(place, path)
@@ -57,6 +61,12 @@ export async function examine(
   } finally {
     place?.close()
   }
+}
+
+/** Undefined if it has gone, or become something else, at this moment. */
+function linkAt(place: OpenEntry): Now | undefined {
+  const link = orUndefined(() => readLink(place))
+  return link === undefined ? undefined : { kind: 'entry', entry: { link } }
 }
 
 function isJustEmptied({ hash, bytes, identity }: FileVersion, before: string | null | undefined): boolean {

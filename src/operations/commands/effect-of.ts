@@ -2,6 +2,7 @@
 import { basename, dirname, join } from 'node:path'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { anyEffect, type Effect } from '../../engine/commands/open-command.ts'
+import { isOperationError } from '../../errors.ts'
 import { orUndefined } from '../../support/attempt.ts'
 import { toFolder, type Argument, type CommandLine, type SimpleCommand } from '../../support/shell/simple-command.ts'
 import { callOf, foldersOf, nothing, writesOf, type Writes } from './programs.ts'
@@ -44,13 +45,15 @@ export function effectOf(
     if (path === '' || path.length > maxPathLength || path.includes('\0')) return undefined
     const absolute = toFolder(folder, path)
     if (absolute === undefined || absolute.startsWith('/dev/')) return undefined
-    // Outside the roots nothing is recorded.
-    return (
-      orUndefined(() => files.resolve(absolute, 'entry').path) ??
-      files.roots.find(({ real }) => real === absolute)?.real ??
+    try {
+      return files.resolve(absolute, 'entry').path
+    } catch (error) {
       // No call makes a file of such a name, as one with a backslash; a command does.
-      orUndefined(() => join(files.resolve(dirname(absolute), 'entry').path, basename(absolute)))
-    )
+      if (isOperationError(error, 'INVALID_REQUEST'))
+        return orUndefined(() => join(files.resolve(dirname(absolute), 'entry').path, basename(absolute)))
+      // Outside the roots nothing is recorded.
+      return files.roots.find(({ real }) => real === absolute)?.real
+    }
   }
 }
 

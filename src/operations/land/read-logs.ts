@@ -1,4 +1,5 @@
 // The files that differ from HEAD, each with what the log knows of who has made it so.
+import { lstatSync } from 'node:fs'
 import { OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { contentHash } from '../../engine/files/content-hash.ts'
@@ -118,7 +119,7 @@ async function findPaths(context: OperationContext, tree: WorkTree) {
     const obstacle = obstacleTo(path, context)
     if (obstacle === undefined) paths.push(path)
     else if (obstacle === 'NOT_A_FILE' && unsaved.get(path)?.head !== undefined) replaced.add(path)
-    else if (obstacle === 'INVALID_REQUEST') gone.push(path)
+    else if (obstacle === 'INVALID_REQUEST' && lstatSync(path, { throwIfNoEntry: false }) === undefined) gone.push(path)
   }
   return { paths, replaced, gone, unreachable: [...unsaved.keys()].filter((path) => !path.isWellFormed()), unsaved }
 }

@@ -80,7 +80,8 @@ export async function takeBack(
       ? changes.toReversed().flatMap((change) => runsOf([change], isLeft))
       : undefined
   }
-  for (const run of runs) await addRun(run)
+  // What an earlier undo has taken back is not there any more: who has made the same again since has made it.
+  for (const run of runs) if (run.changes.some(isLeft)) await addRun(run)
   return { lineage, target, count, takesBack, conflicts }
 }
 

@@ -23,30 +23,23 @@ function isOfGit(name: string): boolean {
   return name.split('/').some((part) => /^\.git|~\d/i.test(part.replaceAll(/[^ -~]/g, '')))
 }
 
-export interface ImportingGit {
-  /** With an index that has the parent of the commit: its attributes count. */
-  readonly ofParent: Git
-  /** With the objects of the repository; what it reads must not fail. */
-  readonly ofObjects: (args: readonly string[], input: Promise<Buffer>) => Promise<Buffer>
-}
-
-/** @returns the id of the commit, which no branch has yet; undefined, with nothing made, if Git would store other bytes than these */
+/**
+ * @param ofParent runs Git with an index that has the parent of the commit: its attributes count
+ * @param git runs Git with the objects of the repository
+ * @returns the id of the commit, which no branch has yet; undefined, with nothing made, if Git would store other bytes than these
+ */
 export async function importCommit(
   files: readonly CommitFile[],
   next: NewCommit,
-  { ofParent, ofObjects }: ImportingGit
+  ofParent: Git,
+  git: Git
 ): Promise<string | undefined> {
   const isConverted = ({ mode, bytes }: CommitFile) => mode !== '120000' && bytes?.includes('\r\n') === true
   if (files.some((file) => isOfGit(file.name) || isConverted(file))) return undefined
-  const areStored = areStoredAsTheyAre(files, ofParent)
-  const none = () => Buffer.alloc(0)
-  const stream = areStored.then((yes) => (yes ? streamOf(files, next) : none()), none)
+  if (!(await areStoredAsTheyAre(files, ofParent))) return undefined
   // On a system that takes other letters for the same name, the names are those that Git has already.
-  const importing = ofObjects(['-c', 'core.ignoreCase=false', 'fast-import', '--quiet'], stream)
-  // Both programs start at once, and what the first one says is what the second one reads.
-  const [, output] = await Promise.all([areStored, importing])
-  const id = output.toString('latin1').trim()
-  return id === '' ? undefined : id
+  const exact = ['-c', 'core.ignoreCase=false']
+  return (await git([...exact, 'fast-import', '--quiet', '--done'], streamOf(files, next))).toString('latin1').trim()
 }
 
 async function areStoredAsTheyAre(files: readonly CommitFile[], git: Git): Promise<boolean> {
@@ -60,8 +53,6 @@ function streamOf(files: readonly CommitFile[], { parent, identity, message }: N
   const removed = files.filter(({ bytes }) => bytes === undefined)
   const made = files.flatMap(({ name, mode, bytes }) => (bytes === undefined ? [] : { name, mode, bytes }))
   return Buffer.concat([
-    // A stream that is cut off makes nothing.
-    Buffer.from('feature done\n'),
     Buffer.from(`commit refs/heads/landed\nmark :1\nauthor ${identity}\ncommitter ${identity}\n`),
     ...dataOf(Buffer.from(message.endsWith('\n') ? message : `${message}\n`)),
     Buffer.from(`from ${parent}\n`),

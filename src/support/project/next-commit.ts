@@ -40,9 +40,9 @@ export function withNextCommit<Result>(
         const readHead = () => git(['read-tree', tree.commit], Buffer.alloc(0))
         if (!hasAttributesOfHead) await readHead()
         const next = { parent: tree.commit, identity: line, message }
-        const gits = { ofParent: hasAttributesOfHead ? gitOfUser : git, ofObjects: git }
+        const ofParent = hasAttributesOfHead ? gitOfUser : git
         // Git refuses a message with a NUL, and an import does not.
-        const imported = message.includes('\0') ? undefined : await importCommit(files, next, gits)
+        const imported = message.includes('\0') ? undefined : await importCommit(files, next, ofParent, git)
         if (imported !== undefined) return imported
         if (hasAttributesOfHead) await readHead()
         const content = await stageFiles(workTree, files, git)
@@ -70,8 +70,7 @@ async function readBase(tree: OpenTree, scratch: string, signal: AbortSignal) {
     return makeStandIn(gitDir, { ...tree, workTree }, workTree)
   }
   const [identity, { options, variables }] = await Promise.all([readIdentity(tree, signal), make()])
-  type Input = Buffer | Promise<Buffer>
-  const gitOfUser = async (args: readonly string[], input: Input, more: Readonly<Record<string, string>> = {}) => {
+  const gitOfUser = async (args: readonly string[], input: Buffer, more: Readonly<Record<string, string>> = {}) => {
     const output = await pipeGit([...options, ...args], signal, { ...variables, ...more }, input)
     if (output === undefined) throw new GitFailed('make the commit')
     return output

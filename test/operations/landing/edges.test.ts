@@ -37,6 +37,21 @@ t.test('the mode of a file lands with the agent that has changed it, and only wi
   t.equal(statSync(tree.path('own')).mode & 0o777, 0o715)
 })
 
+t.test('a link where a file was lands as one, and a file where a link was', async (t) => {
+  const { tree, as, git, head, land, shell } = await landingScene(t, { used: base, unused: base, other: base })
+  await as('ann').call('async_read', { path: 'used' })
+  await shell('ann', 'rm used unused; ln -s other used; ln -s other unused')
+  t.match(await land('ann', { dry_run: true }), { paths: ['unused', 'used'] })
+  t.match(await land('ann'), { status: 'ok', paths: ['unused', 'used'] })
+  t.match(git('ls-tree', 'HEAD'), /^120000.*unused$/m)
+  t.match(git('ls-tree', 'HEAD'), /^120000.*\tused$/m)
+  t.equal(git('status', '--porcelain'), '')
+  await shell('ann', 'rm used; echo one > used; ln -sf used unused')
+  t.match(await land('ann'), { status: 'ok', paths: ['unused', 'used'] })
+  t.same([head('used'), head('unused'), tree.read('used')], ['one\n', 'used', 'one\n'])
+  t.equal(git('status', '--porcelain'), '')
+})
+
 t.test('without modes in the repository none lands', async (t) => {
   const { tree, as, git, land, shell } = await landingScene(t, { tool: script })
   git('config', 'core.fileMode', 'false')

@@ -217,6 +217,18 @@ t.test('conflicts are told with all three sides, and nothing is written unless p
   t.same([tree.read('f'), tree.read('g')], [before, 'g\n'])
 })
 
+t.test('what another has made again is its own, once an undo has taken it back', async (t) => {
+  const { tree, as } = await scene(t)
+  const [ann, bob, operator] = [as('ann'), as('bob'), as('operator')]
+  await edit(ann, 'f', 'line 9\n', 'ann 9\n')
+  await ann.call('async_write', { path: 'n', content: 'n\n' })
+  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 2 })
+  await edit(bob, 'f', 'line 9\n', 'ann 9\n')
+  await bob.call('async_write', { path: 'n', content: 'n\n' })
+  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 0, conflicts: [] })
+  t.same([tree.read('f'), tree.read('n')], [base.replace('line 9\n', 'ann 9\n'), 'n\n'])
+})
+
 t.test('partial takes back each change that can be, also of several in a row', async (t) => {
   const { tree, as } = await scene(t)
   const [ann, bob, operator] = [as('ann'), as('bob'), as('operator')]
