@@ -98,7 +98,7 @@ export function refusalOf(
   if (files.length > 0) return undefined
   return {
     status: 'nothing',
-    message: `There is nothing to land: no uncommitted change is certainly by ${agent}.${uncertain.length > 0 ? ' include_uncertain takes those that may be.' : ''}${sayForgotten(forgotten)}${sayUnknown(unknown)}${sayUnreachable(unreachable)}`
+    message: `There is nothing to land: no uncommitted change is certainly by ${agent}.${uncertain.length > 0 ? ' include_uncertain takes those that may be.' : ''}${sayForgotten(forgotten)}${sayUnknown(unknown)}${sayUnreachable(unreachable)} land_prepare (land --plan) shows what each agent could land.`
   }
 }
 

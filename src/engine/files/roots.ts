@@ -82,7 +82,8 @@ export function createRoots(directories: readonly string[], knownAs: readonly st
 
   function outsideRoots(path: string): OperationError {
     const list = roots.map(describeRoot).join(', ')
-    return new OperationError('PATH_OUTSIDE_BASE', `Path is outside every root: ${path}. Roots: ${list}`, { path })
+    const message = `Path is outside every root: ${path}. Roots: ${list}. Name it from a root on, as in src/main.ts.`
+    return new OperationError('PATH_OUTSIDE_BASE', message, { path })
   }
 
   const held = roots.flatMap(({ real }) => hold(real) ?? [])
