@@ -38,7 +38,8 @@ t.test('a query is refused with every fault of it, in the form of an operation',
     '/locks?__proto__=1': /unknown parameter "__proto__"/,
     '/locks?constructor=1': /unknown parameter "constructor"/,
     '/events?types=contention,file_change': /types has an unknown name "file_change"; did you mean "file_changed"\?/,
-    '/events?path=&agent_id=%07&who=x': /unknown parameter "who".*path\[0\] must not be empty.*agent_id must have a visible/s
+    '/events?path=&agent_id=%07&who=x':
+      /unknown parameter "who".*path\[0\] must not be empty.*agent_id must have a visible/s
   }
   for (const [path, message] of Object.entries(refusals)) {
     const response = await fetch(url + path)
