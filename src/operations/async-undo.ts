@@ -134,7 +134,7 @@ async function plan(input: UndoInput, context: OperationContext): Promise<Plan> 
   requireKnown(input, lineages, context)
   const taken: TakenBack[] = []
   for (const lineage of lineages) {
-    const one = await takeBack(context, lineage, { isChosen, isPartial: input.partial })
+    const one = await takeBack(context, lineage, isChosen)
     if (one !== undefined) taken.push(one)
   }
   const uncertain = lineages.reduce((sum, { changes }) => {

@@ -46,7 +46,7 @@ type Reason = UndoConflict['reason']
 export async function takeBack(
   context: OperationContext,
   lineage: Lineage,
-  { isChosen, isPartial }: { readonly isChosen: (change: LineageChange) => boolean; readonly isPartial: boolean }
+  isChosen: (change: LineageChange) => boolean
 ): Promise<TakenBack | undefined> {
   const runs = runsOf(lineage.changes, isChosen)
   if (runs.length === 0) return undefined
@@ -66,22 +66,12 @@ export async function takeBack(
     if (!isSame || run.changes.some(isLeft)) count += run.changes.length
     target = next
   }
-  const addRun = async (run: Run) => {
+  for (const run of runs) {
     const next = await takeRunBack(context, target, run)
-    const parts = 'reason' in next ? partsOf(run) : undefined
-    if (parts === undefined) add(run, next)
-    else for (const part of parts) await addRun(part)
-  }
-  /** What to try instead of a run that conflicts; undefined if nothing. */
-  const partsOf = ({ changes }: Run): readonly Run[] | undefined => {
     // What an earlier undo has taken back is not in the file any more, so that it fits nowhere.
-    if (!changes.every(isLeft)) return runsOf(changes, isLeft)
-    return isPartial && changes.length > 1
-      ? changes.toReversed().flatMap((change) => runsOf([change], isLeft))
-      : undefined
+    if (!('reason' in next) || run.changes.every(isLeft)) add(run, next)
+    else for (const part of runsOf(run.changes, isLeft)) add(part, await takeRunBack(context, target, part))
   }
-  // What an earlier undo has taken back is not there any more: who has made the same again since has made it.
-  for (const run of runs) if (run.changes.some(isLeft)) await addRun(run)
   return { lineage, target, count, takesBack, conflicts }
 }
 

@@ -217,31 +217,6 @@ t.test('conflicts are told with all three sides, and nothing is written unless p
   t.same([tree.read('f'), tree.read('g')], [before, 'g\n'])
 })
 
-t.test('what another has made again is its own, once an undo has taken it back', async (t) => {
-  const { tree, as } = await scene(t)
-  const [ann, bob, operator] = [as('ann'), as('bob'), as('operator')]
-  await edit(ann, 'f', 'line 9\n', 'ann 9\n')
-  await ann.call('async_write', { path: 'n', content: 'n\n' })
-  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 2 })
-  await edit(bob, 'f', 'line 9\n', 'ann 9\n')
-  await bob.call('async_write', { path: 'n', content: 'n\n' })
-  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 0, conflicts: [] })
-  t.same([tree.read('f'), tree.read('n')], [base.replace('line 9\n', 'ann 9\n'), 'n\n'])
-})
-
-t.test('partial takes back each change that can be, also of several in a row', async (t) => {
-  const { tree, as } = await scene(t)
-  const [ann, bob, operator] = [as('ann'), as('bob'), as('operator')]
-  await edit(ann, 'f', 'line 3\n', 'ann 3\n')
-  await edit(ann, 'f', 'line 9\n', 'ann 9\n')
-  await edit(bob, 'f', 'ann 3\n', 'bob on ann 3\n')
-  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'contention', undone: 0 })
-  const asked = { by_agent: 'ann', partial: true }
-  t.match(await undo(operator, asked), { status: 'ok', undone: 1, conflicts: [{ path: 'f', reason: 'overlap' }] })
-  t.equal(tree.read('f'), base.replace('line 3\n', 'bob on ann 3\n'))
-  t.match(await undo(operator, asked), { status: 'ok', undone: 0, message: /none of the changes can be taken back/ })
-})
-
 t.test(
   'changes are chosen by task, time, path and version, and those from outside by name, time and version',
   async (t) => {
