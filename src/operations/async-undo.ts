@@ -21,7 +21,7 @@ import { wholeHash } from './change/named-version.ts'
 import { previewDiff } from './change/preview-diff.ts'
 import { meansOutside, requireKnown, toChoice } from './undo/choose.ts'
 import { composeChanges, type ChangedFile, type Composed } from './undo/compose.ts'
-import { readLineages, takenBackIn } from './undo/lineages.ts'
+import { readLineages } from './undo/lineages.ts'
 import { takeBack, type TakenBack } from './undo/take-back.ts'
 
 export const asyncUndo = defineOperation({
@@ -137,10 +137,7 @@ async function plan(input: UndoInput, context: OperationContext): Promise<Plan> 
     const one = await takeBack(context, lineage, isChosen)
     if (one !== undefined) taken.push(one)
   }
-  const uncertain = lineages.reduce((sum, { changes }) => {
-    const before = takenBackIn(changes)
-    return sum + changes.filter((change) => isUncertain(change) && !before.has(change.version.seq)).length
-  }, 0)
+  const uncertain = lineages.reduce((sum, { changes }) => sum + changes.filter(isUncertain).length, 0)
   return { taken, uncertain }
 }
 

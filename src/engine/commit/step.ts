@@ -52,8 +52,6 @@ export interface Step {
   readonly renamedTo?: string | undefined
   /** The version with which the file had ended that the path gets back, by its number in the history. */
   readonly restores?: number | undefined
-  /** See `Version.takesBack`. */
-  readonly takesBack?: readonly number[] | undefined
 }
 
 /** The version that the path has; undefined if there is nothing, or what is no version. */
@@ -170,7 +168,7 @@ export async function prepareStep(
     }
     check()
     let isApplied = false
-    const { renamedFrom, renamedTo, restores, takesBack } = change
+    const { renamedFrom, renamedTo, restores } = change
     const noted: NotedStep = {
       path: place.path,
       staged,
@@ -179,8 +177,7 @@ export async function prepareStep(
       after: markAfter(staged),
       ...(renamedFrom !== undefined && { renamedFrom }),
       ...(renamedTo !== undefined && { renamedTo }),
-      ...(restores !== undefined && { restores }),
-      ...(takesBack !== undefined && { takesBack })
+      ...(restores !== undefined && { restores })
     }
     return {
       change,

@@ -27,7 +27,7 @@ export function recordSettled({ agentId, operation, changeSet, steps }: Note, pa
 
 /** @returns undefined if another program has changed it since, or it was recorded before the kill */
 function findMade(
-  { path, before, after, renamedFrom, renamedTo, restores, takesBack }: NotedStep,
+  { path, before, after, renamedFrom, renamedTo, restores }: NotedStep,
   agentId: string,
   { files, bases, history }: Parts
 ): MadeStep | undefined {
@@ -38,13 +38,13 @@ function findMade(
       const last = history.last(path)
       if (stat === undefined) {
         const isKnown = last !== undefined && !isSomethingThere(last) && last.agentId === agentId
-        return after !== null || isKnown ? undefined : { path, now: nothing, renamedTo, takesBack }
+        return after !== null || isKnown ? undefined : { path, now: nothing, renamedTo }
       }
       if (stat.isSymbolicLink()) {
         const link = readLink(place)
         return last?.link === link
           ? undefined
-          : { path, now: { kind: 'entry', entry: { link } }, renamedFrom, restores, takesBack }
+          : { path, now: { kind: 'entry', entry: { link } }, renamedFrom, restores }
       }
       const bytes = stat.isFile() ? readNow(directory, name, maxBytes) : undefined
       if (bytes === undefined) return undefined
@@ -55,7 +55,7 @@ function findMade(
       if (isHash(after) && hash !== after) return undefined
       if (last?.hash === hash && last.agentId === agentId) return undefined
       bases.keep(hash, bytes)
-      return { path, now: { kind: 'file', hash, identity: identityOf(stat) }, renamedFrom, restores, takesBack }
+      return { path, now: { kind: 'file', hash, identity: identityOf(stat) }, renamedFrom, restores }
     } finally {
       place.close()
     }

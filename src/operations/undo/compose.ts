@@ -116,14 +116,10 @@ export async function composeChanges(context: OperationContext, places: Readonly
         changes.set(one.target.path, { ...at(one.target.path, moved), ...arrival(one) })
     for (const one of useful) {
       const { lineage, target } = one
-      if (!isLeaving(one)) continue
-      const { takesBack } = one
-      const arriving = changes.get(lineage.path)
-      const renamedTo = isMove(one) ? target.path : undefined
       // What comes to the name that a file gives up takes its place in one step.
-      if (arriving !== undefined)
-        changes.set(lineage.path, { ...arriving, takesBack: [...(arriving.takesBack ?? []), ...takesBack] })
-      else changes.set(lineage.path, { ...at(lineage.path, moved), after: { kind: 'none' }, renamedTo, takesBack })
+      if (!isLeaving(one) || changes.has(lineage.path)) continue
+      const renamedTo = isMove(one) ? target.path : undefined
+      changes.set(lineage.path, { ...at(lineage.path, moved), after: { kind: 'none' }, renamedTo })
     }
     return [...changes.values()]
   }
@@ -140,13 +136,13 @@ export async function composeChanges(context: OperationContext, places: Readonly
     return { place, path, before, isMoved: moved.has(path) }
   }
 
-  function arrival(one: TakenBack): Pick<Step, 'after' | 'renamedFrom' | 'restores' | 'takesBack'> {
-    const { lineage, takesBack } = one
+  function arrival(one: TakenBack): Pick<Step, 'after' | 'renamedFrom' | 'restores'> {
+    const { lineage } = one
     const like = isThere(lineage) ? versions.get(lineage.path) : undefined
     const facts = isThere(lineage)
       ? { renamedFrom: isMove(one) ? lineage.path : undefined }
       : { restores: lineage.changes.at(-1)?.version.seq }
-    return { after: contentOf(one, like), takesBack, ...facts }
+    return { after: contentOf(one, like), ...facts }
   }
 
   function contentOf(one: TakenBack, like: FileVersion | undefined): Step['after'] {

@@ -66,14 +66,6 @@ function* entriesOf(events: readonly Event[]): Generator<readonly Event[]> {
   if (together.length > 0) yield together
 }
 
-/** `seq` of the changes that an undo has taken back which stands: those that a redo has given back are not among them. */
-export function takenBackIn(changes: readonly LineageChange[]): ReadonlySet<number> {
-  const taken = new Set<number>()
-  for (const { version } of changes.toReversed())
-    if (!taken.has(version.seq)) for (const seq of version.takesBack ?? []) taken.add(seq)
-  return taken
-}
-
 class Lives {
   readonly all: Lineage[] = []
   /** By the name that it has, or had last. */

@@ -5,7 +5,7 @@ import type { OperationContext } from '../../engine/call/context.ts'
 import { contentHash } from '../../engine/files/content-hash.ts'
 import { shownPath } from '../../engine/notices/shown-path.ts'
 import { VersionTexts } from '../change/version-texts.ts'
-import { takenBackIn, type Lineage, type LineageChange, type State } from './lineages.ts'
+import type { Lineage, LineageChange, State } from './lineages.ts'
 
 /** What the file is to be. */
 export interface Target {
@@ -27,8 +27,6 @@ export interface TakenBack {
   readonly target: Target
   /** Changes that are taken back. */
   readonly count: number
-  /** `seq` of those that this undo takes back, and none before it. */
-  readonly takesBack: readonly number[]
   readonly conflicts: readonly UndoConflict[]
 }
 
@@ -36,7 +34,7 @@ export interface TakenBack {
 interface Run {
   readonly first: LineageChange
   readonly last: LineageChange
-  readonly changes: readonly LineageChange[]
+  readonly count: number
   /** Permission bits at its start, and at its end, as far as it is known to have changed them. */
   readonly modes: { readonly before?: number | undefined; readonly since?: number | undefined }
 }
@@ -52,34 +50,16 @@ export async function takeBack(
   if (runs.length === 0) return undefined
   let target = toTarget(lineage, context.history.was(lineage.path)?.mode)
   let count = 0
-  const takesBack: number[] = []
   const conflicts: UndoConflict[] = []
-  const earlier = takenBackIn(lineage.changes)
-  const isLeft = ({ version }: LineageChange) => !earlier.has(version.seq)
-  const add = (run: Run, next: Target | UndoConflict) => {
-    if ('reason' in next) {
-      conflicts.push(next)
-      return
-    }
-    const isSame = isSameTarget(target, next)
-    if (!isSame) takesBack.push(...run.changes.map(({ version }) => version.seq))
-    if (!isSame || run.changes.some(isLeft)) count += run.changes.length
-    target = next
-  }
   for (const run of runs) {
     const next = await takeRunBack(context, target, run)
-    // What an earlier undo has taken back is not in the file any more, so that it fits nowhere.
-    if (!('reason' in next) || run.changes.every(isLeft)) add(run, next)
-    else for (const part of runsOf(run.changes, isLeft)) add(part, await takeRunBack(context, target, part))
+    if ('reason' in next) conflicts.push(next)
+    else {
+      target = next
+      count += run.count
+    }
   }
-  return { lineage, target, count, takesBack, conflicts }
-}
-
-function isSameTarget(one: Target, other: Target): boolean {
-  const [now, next] = [one.content, other.content]
-  if (one.path !== other.path || now.kind !== next.kind) return false
-  if (now.kind === 'bytes' && next.kind === 'bytes') return now.hash === next.hash && now.mode === next.mode
-  return now.kind !== 'link' || next.kind !== 'link' || now.target === next.target
+  return { lineage, target, count, conflicts }
 }
 
 /** The newest first. */
@@ -90,8 +70,8 @@ function runsOf(changes: readonly LineageChange[], isChosen: (change: LineageCha
     if (!isChosen(change)) run = undefined
     else {
       if (run !== undefined) runs.pop()
-      const { first = change, changes: earlier = [], modes = {} } = run ?? {}
-      run = { first, last: change, changes: [...earlier, change], modes: modesSince(modes, change) }
+      const { first = change, count = 0, modes = {} } = run ?? {}
+      run = { first, last: change, count: count + 1, modes: modesSince(modes, change) }
       runs.push(run)
     }
   }

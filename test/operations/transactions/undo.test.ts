@@ -76,41 +76,6 @@ t.test("the work of one agent is taken back, the others' stays, and the undo can
   t.same([tree.all().includes('g'), tree.read('new/n')], [false, 'n\n'])
 })
 
-t.test('what is taken back already is in the way of nothing, until it is given back', async (t) => {
-  const { tree, as } = await scene(t, undefined, { persistence: { enabled: true } })
-  const [ann, bob, operator] = [as('ann'), as('bob'), as('operator')]
-  await edit(ann, 'f', 'line 9\n', 'first 9\n', { change_set: 'first' })
-  await edit(bob, 'f', 'line 2\n', 'bob 2\n')
-  await edit(ann, 'f', 'first 9\n', 'second 9\n', { change_set: 'second' })
-  const others = base.replace('line 2\n', 'bob 2\n')
-  const first = others.replace('line 9\n', 'first 9\n')
-  const second = others.replace('line 9\n', 'second 9\n')
-  const taken = await undo(operator, { by_agent: 'ann' })
-  t.match(taken, { status: 'ok', undone: 2 })
-  t.equal(tree.read('f'), others)
-  for (const again of [{ by_agent: 'ann' }, { of_change_set: 'second' }, { of_change_set: 'first' }])
-    t.match(await undo(operator, again), { status: 'ok', undone: 0, conflicts: [], message: /taken back already/ })
-  t.equal(tree.read('f'), others)
-  const redone = await undo(operator, { of_change_set: taken['change_set'] })
-  t.match(redone, { status: 'ok', undone: 1 })
-  t.equal(tree.read('f'), second)
-  t.match(await undo(operator, { of_change_set: 'first' }), {
-    status: 'contention',
-    conflicts: [{ reason: 'overlap' }]
-  })
-  t.match(await undo(operator, { of_change_set: 'second' }), { status: 'ok', undone: 1 })
-  t.equal(tree.read('f'), first)
-  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 1 }, 'the rest of them')
-  t.equal(tree.read('f'), others)
-  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 0, conflicts: [] })
-  await edit(ann, 'f', 'line 9\n', 'third 9\n')
-  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 1 }, 'what was made since')
-  t.equal(tree.read('f'), others)
-  await edit(ann, 'f', 'line 9\n', 'fourth 9\n')
-  await edit(bob, 'f', 'fourth 9\n', 'bob 9\n')
-  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'contention', conflicts: [{ reason: 'overlap' }] })
-})
-
 t.test('what a program outside has made of many files is taken back in one call, all or none', async (t) => {
   const names = Array.from({ length: 500 }, (_, index) => `dir${index % 7}/f${index}`)
   const { tree, as } = await scene(
