@@ -45,6 +45,7 @@ const cases: [string, object, keyof typeof errorTable, RegExp?][] = [
   ['async_read', { path: 'big' }, 'FILE_TOO_LARGE'],
   ['async_read', { path: `${long}/f` }, 'INVALID_REQUEST'],
   ['async_read', { path: 'nothing' }, 'FILE_NOT_FOUND'],
+  ['async_undo', { since: 'yesterday' }, 'INVALID_REQUEST', /since must be a time such as .+, not "yesterday"/],
   ['async_write', { path: 'n', content: '\ud800' }, 'INVALID_REQUEST', /surrogate/],
   ['async_write', { path: 'n\udc00', content: '' }, 'INVALID_REQUEST', /surrogate/],
   ['async_write', { path: 'made/n', content: '\u20ac', encoding: 'iso-8859-1' }, 'ENCODING_ERROR'],
