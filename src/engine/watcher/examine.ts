@@ -1,12 +1,11 @@
 // Examines the content of a file, without the lock. A version that no operation made is recorded as an external change.
 import type { ErrorCode } from '../../../schemas/errors.ts'
 import { OperationError } from '../../errors.ts'
-import { orUndefined } from '../../support/attempt.ts'
 import type { FileStore } from '../files/file-store.ts'
-import { readLink } from '../files/links.ts'
 import type { FileVersion } from '../files/read-file.ts'
 import type { OpenEntry } from '../files/walk.ts'
-import { nothing, type Now } from '../versions/made-step.ts'
+import { linkAt } from '../versions/link-at.ts'
+import { nothing } from '../versions/made-step.ts'
 import { beginGlance, type ObservationParts } from '../versions/observed-version.ts'
 
 export interface ExamineParts extends ObservationParts {
@@ -61,12 +60,6 @@ export async function examine(
   } finally {
     place?.close()
   }
-}
-
-/** Undefined if it has gone, or become something else, at this moment. */
-function linkAt(place: OpenEntry): Now | undefined {
-  const link = orUndefined(() => readLink(place))
-  return link === undefined ? undefined : { kind: 'entry', entry: { link } }
 }
 
 function isJustEmptied({ hash, bytes, identity }: FileVersion, before: string | null | undefined): boolean {
