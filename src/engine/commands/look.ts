@@ -2,11 +2,11 @@
 import { lstatSync, opendirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ExamineParts } from '../watcher/examine.ts'
+import { linkAt } from '../versions/link-at.ts'
 import { type Now, nothing } from '../versions/made-step.ts'
 import { beginGlance } from '../versions/observed-version.ts'
 import { OperationError } from '../../errors.ts'
 import { orUndefined } from '../../support/attempt.ts'
-import { readLink } from '../files/links.ts'
 import type { Effect } from './open-command.ts'
 
 /** Looked at before a command begins: its start must not wait. */
@@ -62,7 +62,7 @@ export async function look(path: string, parts: ExamineParts, maxBytes?: bigint)
       if (place.path !== path || !glance.isSound) return undefined
       const { stat } = place
       if (stat === undefined) return nothing
-      if (stat.isSymbolicLink()) return { kind: 'entry', entry: { link: readLink(place) } }
+      if (stat.isSymbolicLink()) return linkAt(place)
       if (!stat.isFile() || (maxBytes !== undefined && stat.size > maxBytes)) return undefined
       const { bytes, hash, identity } = await files.read(place, path)
       bases.keep(hash, bytes)

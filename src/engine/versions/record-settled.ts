@@ -2,11 +2,11 @@
 import { OperationError } from '../../errors.ts'
 import type { FileStore } from '../files/file-store.ts'
 import { identityOf, unknownIdentity } from '../files/identity.ts'
-import { readLink } from '../files/links.ts'
 import { contentHash } from '../files/content-hash.ts'
 import { readNow } from '../files/read-file.ts'
 import { isHash, type Note, type NotedStep } from '../commit/note.ts'
 import type { Bases } from './bases.ts'
+import { linkAt } from './link-at.ts'
 import { type MadeStep, nothing } from './made-step.ts'
 import type { History } from './history.ts'
 import { isSomethingThere } from './version.ts'
@@ -41,10 +41,8 @@ function findMade(
         return after !== null || isKnown ? undefined : { path, now: nothing, renamedTo }
       }
       if (stat.isSymbolicLink()) {
-        const link = readLink(place)
-        return last?.link === link
-          ? undefined
-          : { path, now: { kind: 'entry', entry: { link } }, renamedFrom, restores }
+        const now = linkAt(place)
+        return now === undefined || last?.link === now.entry.link ? undefined : { path, now, renamedFrom, restores }
       }
       const bytes = stat.isFile() ? readNow(directory, name, maxBytes) : undefined
       if (bytes === undefined) return undefined

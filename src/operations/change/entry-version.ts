@@ -4,6 +4,7 @@ import { readLink } from '../../engine/files/links.ts'
 import { requireRegular, type FileVersion } from '../../engine/files/read-file.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
+import { linkAt } from '../../engine/versions/link-at.ts'
 import type { Entry } from '../../engine/versions/version.ts'
 import { glanceAt, readVersion } from './file-version.ts'
 
@@ -51,7 +52,8 @@ export async function readReplaced(
 
 /** A link that came unseen to a name that is known. */
 export function recordLink({ history }: Pick<OperationContext, 'history'>, place: OpenEntry): void {
-  history.observe(place.path, { kind: 'entry', entry: { link: readLink(place) } })
+  const now = linkAt(place)
+  if (now !== undefined) history.observe(place.path, now)
 }
 
 /** What a change removes or replaces, for the history, if that is no version. */
