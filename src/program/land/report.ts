@@ -1,5 +1,5 @@
 // What the command line says of a landing, to people and as JSON.
-import type { LandDependence, LandOutput, LandPrepareOutput } from '../../../schemas/land.ts'
+import type { LandDependence, LandForgotten, LandOutput, LandPrepareOutput } from '../../../schemas/land.ts'
 import { print } from '../cli/output.ts'
 import type { LandResult } from './land-once.ts'
 
@@ -27,22 +27,22 @@ export function describeLeft({ uncertain, forgotten, unreachable }: LandPrepareO
   const escaped = `not taken, since the name is not UTF-8 (commit it with Git): ${unreachable.join(', ')}`
   return [
     ...(uncertain.length === 0 ? [] : [unsure]),
-    ...describeForgotten(forgotten).map((line) => `not taken: ${line}`),
+    ...forgotten.map((range) => `not taken: ${describeForgotten(range)}`),
     ...(unreachable.length === 0 ? [] : [escaped])
   ]
 }
 
-function describeForgotten(forgotten: LandPrepareOutput['forgotten']): string[] {
-  return forgotten.map((range) => `${placeOf(range)} is by ${range.agents.join(' or ')}: forgotten`)
-}
-
 export function explain(prepared: LandPrepareOutput): string {
   const { message = 'nothing was landed', dependent, forgotten } = prepared
-  return [message, ...dependent.map(describe), ...describeForgotten(forgotten)].join('\n  ')
+  return [message, ...dependent.map(describe), ...forgotten.map(describeForgotten)].join('\n  ')
 }
 
-function describe(dependence: LandPrepareOutput['dependent'][number]): string {
+function describe(dependence: LandDependence): string {
   return `${placeOf(dependence)} rests on a change by ${dependence.agent_id}`
+}
+
+function describeForgotten(range: LandForgotten): string {
+  return `${placeOf(range)} is by ${range.agents.join(' or ')}: forgotten`
 }
 
 function placeOf({ path, start_line, end_line }: Pick<LandDependence, 'path' | 'start_line' | 'end_line'>): string {
