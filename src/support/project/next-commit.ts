@@ -37,15 +37,17 @@ export function withNextCommit<Result>(
         const { workTree, git, gitOfUser, identity } = await base
         if (identity === undefined) return undefined
         const { line, name, email } = identity
-        const readHead = () => git(['read-tree', tree.commit], Buffer.alloc(0))
-        if (!hasAttributesOfHead) await readHead()
+        let readingHead: Promise<unknown> | undefined
+        const gitOfHead = async () => {
+          await (readingHead ??= git(['read-tree', tree.commit], Buffer.alloc(0)))
+          return git
+        }
         const next = { parent: tree.commit, identity: line, message }
-        const ofParent = hasAttributesOfHead ? gitOfUser : git
+        const ofParent = hasAttributesOfHead ? gitOfUser : await gitOfHead()
         // Git refuses a message with a NUL, and an import does not.
         const imported = message.includes('\0') ? undefined : await importCommit(files, next, ofParent, git)
         if (imported !== undefined) return imported
-        if (hasAttributesOfHead) await readHead()
-        const content = await stageFiles(workTree, files, git)
+        const content = await stageFiles(workTree, files, await gitOfHead())
         const names = {
           GIT_AUTHOR_NAME: name,
           GIT_AUTHOR_EMAIL: email,
