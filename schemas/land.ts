@@ -87,6 +87,11 @@ const Unreachable = Type.Array(Type.String(), {
     'Changed paths whose names are not UTF-8, with \\xHH for each such byte: no operation reaches these files. Commit them with Git.'
 })
 
+const Refused = Type.Array(Type.String(), {
+  description:
+    'Changed paths that Git takes into no commit, such as .GIT/x: on some systems that is its own folder. Rename them.'
+})
+
 const Forgotten = Type.Array(LandForgotten, {
   description: 'Lines that may be of the agent, and are not taken, since it is forgotten who made them.'
 })
@@ -126,8 +131,10 @@ export const LandOutput = Type.Object(
     }),
     forgotten: Forgotten,
     left_out: Type.Array(Type.String(), {
-      description: 'Changed paths whose content only a filter of Git can tell: land them by the command line.'
+      description:
+        'Changed paths whose content only a filter of Git can tell: land them by the command line. Also those of refused.'
     }),
+    refused: Refused,
     unreachable: Unreachable,
     message: Type.Optional(Type.String({ description: 'What was done, or what stands in the way and what to do.' })),
     replayed: Replayed,
@@ -191,6 +198,7 @@ export const LandPrepareOutput = Type.Object(
         'Files with changes of unknown authors, made before the server first saw them or by versions that it does not remember at all: commit these with Git.'
     }),
     left_out: Type.Array(Type.String()),
+    refused: Refused,
     unreachable: Unreachable,
     plan: Type.Array(LandShare, { description: 'Without agent: of each agent, in an order in which all could land.' }),
     share: Type.Array(Type.String(), { description: 'land.share' }),

@@ -97,12 +97,18 @@ function describe(plan: Landing | undefined, said: string): string {
   return `${counted(plan.paths.length, 'file')}, as they would be committed. The working tree stays as it is.${more}`
 }
 
-function InTheWay({ plan: { dependent, uncertain, forgotten, left_out, unreachable } }: { plan: Landing }): VNode {
+function InTheWay({
+  plan: { dependent, uncertain, forgotten, left_out, refused, unreachable }
+}: {
+  plan: Landing
+}): VNode {
   const onOthers = dependent.map((one) => ({ ...one, agents: [one.agent_id] }))
+  const filtered = left_out.filter((name) => !refused.includes(name))
   return html`<${Places} title="Rests on others" places=${onOthers} />
     <${Places} title="Not taken, since it is forgotten who made them" places=${forgotten} />
     ${uncertain.length > 0 && html`<p class="dim wrap">Not taken, since another may have made them: changes of ${uncertain.join(', ')}</p>`}
-    ${left_out.length > 0 && html`<p class="dim wrap">Not taken, since a filter of Git makes them: ${left_out.join(', ')}</p>`}
+    ${filtered.length > 0 && html`<p class="dim wrap">Not taken, since a filter of Git makes them: ${filtered.join(', ')}</p>`}
+    ${refused.length > 0 && html`<p class="dim wrap">Not taken, since Git takes no such name into a commit: ${refused.join(', ')}</p>`}
     ${unreachable.length > 0 && html`<p class="dim wrap">Not taken, since the names are not UTF-8: ${unreachable.join(', ')}</p>`}`
 }
 

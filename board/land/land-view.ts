@@ -18,6 +18,7 @@ export function LandView({ name }: { name: string | undefined }): VNode {
   const { answer, trouble } = useAnswer(planOfAll, String(round))
   const shares = answer?.plan ?? []
   const share = shares.find(({ agent_id }) => agent_id === name)
+  const filtered = answer?.left_out.filter((one) => !answer.refused.includes(one)).length ?? 0
   const lookAgain = () => setRound(round + 1)
   return html`<div class="changes">
     <section class="panel" aria-labelledby="land-title">
@@ -44,7 +45,8 @@ export function LandView({ name }: { name: string | undefined }): VNode {
         }
       />
       ${answer !== undefined && answer.unknown.length > 0 && html`<p class="hint aside wrap">Changes by unknown authors, to be committed with Git: ${someOf(answer.unknown, maxNamed)}</p>`}
-      ${answer !== undefined && answer.left_out.length > 0 && html`<p class="hint aside">${answer.left_out.length} files pass a filter of Git: async-crud-mcp land takes these.</p>`}
+      ${filtered > 0 && html`<p class="hint aside">${filtered} files pass a filter of Git: async-crud-mcp land takes these.</p>`}
+      ${answer !== undefined && answer.refused.length > 0 && html`<p class="hint aside wrap">Names that Git takes into no commit, to be changed: ${someOf(answer.refused, maxNamed)}</p>`}
       ${answer !== undefined && answer.unreachable.length > 0 && html`<p class="hint aside wrap">Names that are not UTF-8, to be committed with Git: ${someOf(answer.unreachable, maxNamed)}</p>`}
     </section>
     <${Detail} of=${name}>

@@ -7,7 +7,7 @@ import { changeErrors, defineOperation } from './definition/define.ts'
 import { finishLanding, inTurn } from './land/finish.ts'
 import { openSettled, planAll, prepareLanding } from './land/prepare.ts'
 import { openForLanding } from './land/refuse-repository.ts'
-import { forgottenMessage, refusalOf } from './land.ts'
+import { leftMessage, refusalOf } from './land.ts'
 
 const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false }
 
@@ -42,7 +42,8 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
   const common = { share: [...share], test: [...test], timestamp: timestamp() }
   const tree = await openSettled(context)
   if (agent === undefined) {
-    const { plan, uncertain, forgotten, unknown, leftOut, unreachable } = await planAll(context, tree, input, given)
+    const left = await planAll(context, tree, input, given)
+    const { plan, uncertain, forgotten, unknown, leftOut, refused, unreachable } = left
     return {
       status: plan.length === 0 ? 'nothing' : 'ok',
       work_tree: tree.workTree,
@@ -55,9 +56,10 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
       forgotten,
       unknown,
       left_out: leftOut,
+      refused,
       unreachable,
       plan,
-      ...forgottenMessage(forgotten),
+      ...leftMessage(left),
       ...common
     }
   }
@@ -65,7 +67,7 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
   const refusal = refusalOf({ agent }, prepared)
   return {
     status: 'ok',
-    ...forgottenMessage(prepared.forgotten),
+    ...leftMessage(prepared),
     ...refusal,
     work_tree: tree.workTree,
     parent: tree.commit,
@@ -81,6 +83,7 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
     forgotten: [...prepared.forgotten],
     unknown: [...prepared.unknown],
     left_out: [...prepared.leftOut],
+    refused: [...prepared.refused],
     unreachable: [...prepared.unreachable],
     plan: [],
     ...common

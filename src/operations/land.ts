@@ -86,7 +86,7 @@ type Outcome = Pick<LandOutput, 'status'> & Partial<LandOutput>
 /** Why nothing is landed. */
 export function refusalOf(
   { agent }: Pick<LandInput, 'agent'>,
-  { dependent, files, uncertain, forgotten, unknown, unreachable }: Prepared
+  { dependent, files, uncertain, forgotten, unknown, refused, unreachable }: Prepared
 ): Outcome | undefined {
   if (dependent.length > 0) {
     const others = [...new Set(dependent.map(({ agent_id }) => agent_id))]
@@ -98,7 +98,7 @@ export function refusalOf(
   if (files.length > 0) return undefined
   return {
     status: 'nothing',
-    message: `There is nothing to land: no uncommitted change is certainly by ${agent}.${uncertain.length > 0 ? ' include_uncertain takes those that may be.' : ''}${sayForgotten(forgotten)}${sayUnknown(unknown)}${sayUnreachable(unreachable)} land_prepare (land --plan) shows what each agent could land.`
+    message: `There is nothing to land: no uncommitted change is certainly by ${agent}.${uncertain.length > 0 ? ' include_uncertain takes those that may be.' : ''}${sayForgotten(forgotten)}${sayUnknown(unknown)}${sayRefused(refused)}${sayUnreachable(unreachable)} land_prepare (land --plan) shows what each agent could land.`
   }
 }
 
@@ -117,6 +117,12 @@ function sayUnreachable(unreachable: readonly string[]): string {
   return ` The names of ${someOf(unreachable, maxNamed)} are not UTF-8, and no landing takes such files. Commit these with Git.`
 }
 
+/** Begins with a blank; empty if there are none. */
+function sayRefused(refused: readonly string[]): string {
+  if (refused.length === 0) return ''
+  return ` Git takes ${someOf(refused, maxNamed)} into no commit: on some systems such a name is that of its own folder. Rename the file, and it lands.`
+}
+
 /** Begins with a blank; empty if nothing is forgotten. */
 function sayForgotten(forgotten: readonly LandForgotten[]): string {
   const files = [...new Set(forgotten.map(({ path }) => path))]
@@ -125,8 +131,12 @@ function sayForgotten(forgotten: readonly LandForgotten[]): string {
 }
 
 /** Where nothing else is to be said. */
-export function forgottenMessage(forgotten: readonly LandForgotten[]): Pick<LandOutput, 'message'> {
-  return forgotten.length === 0 ? {} : { message: sayForgotten(forgotten).trimStart() }
+export function leftMessage({
+  forgotten,
+  refused
+}: Pick<Prepared, 'forgotten' | 'refused'>): Pick<LandOutput, 'message'> {
+  const message = `${sayForgotten(forgotten)}${sayRefused(refused)}`.trimStart()
+  return message === '' ? {} : { message }
 }
 
 function adviceFor(agent: string, others: readonly string[]): string {
@@ -136,9 +146,9 @@ function adviceFor(agent: string, others: readonly string[]): string {
 }
 
 function toOutput({ dry_run }: LandInput, prepared: Prepared, outcome: Outcome): LandOutput {
-  const { files, dependent, takenAlong, uncertain, forgotten, leftOut, unreachable } = prepared
+  const { files, dependent, takenAlong, uncertain, forgotten, leftOut, refused, unreachable } = prepared
   return {
-    ...forgottenMessage(forgotten),
+    ...leftMessage(prepared),
     ...outcome,
     ...(dry_run && { dry_run: true as const }),
     paths: files.map(({ name }) => name),
@@ -147,6 +157,7 @@ function toOutput({ dry_run }: LandInput, prepared: Prepared, outcome: Outcome):
     uncertain: [...uncertain],
     forgotten: [...forgotten],
     left_out: [...leftOut],
+    refused: [...refused],
     unreachable: [...unreachable],
     timestamp: timestamp()
   }

@@ -9,6 +9,7 @@ import { lockKey } from '../../engine/files/lock-key.ts'
 import { lookAgain } from '../../engine/watcher/look-again.ts'
 import { OperationError } from '../../errors.ts'
 import type { CommitFile } from '../../support/project/stage-files.ts'
+import { isRefusedName } from '../../support/project/refused-names.ts'
 import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
 import { awaitCommands } from '../commands/bracket.ts'
 import { commitMessage } from './commit-message.ts'
@@ -39,8 +40,10 @@ export interface Prepared {
   readonly forgotten: readonly LandForgotten[]
   /** Names of files with changes of unknown authors. */
   readonly unknown: readonly string[]
-  /** Names that a filter applies to, and that differ from HEAD. */
+  /** Names that differ from HEAD and that a filter applies to, or that Git refuses. */
   readonly leftOut: readonly string[]
+  /** Of these, the names that Git refuses. */
+  readonly refused: readonly string[]
   /** Names that are not UTF-8, escaped. */
   readonly unreachable: readonly string[]
   readonly message: string
@@ -60,7 +63,7 @@ export async function prepareLanding(
   input: Selected,
   given: Given = new Map()
 ): Promise<Prepared> {
-  const { logs, inTheWay, filtered, staged, unreachable } = await readFitting(context, tree, input.paths, {
+  const { logs, inTheWay, filtered, refused, staged, unreachable } = await readFitting(context, tree, input.paths, {
     given,
     // Each change as it was made, whatever others have made of it since.
     countsRestored: input.include_overwritten
@@ -88,7 +91,8 @@ export async function prepareLanding(
     uncertain: input.include_uncertain ? [] : uncertainIn(logs, input.agent).map(nameOf),
     forgotten: input.include_uncertain ? [] : forgottenIn(logs, nameOf, input.agent),
     unknown: unknownIn(logs, nameOf),
-    leftOut: filtered.map(nameOf),
+    leftOut: [...filtered, ...refused].map(nameOf),
+    refused: refused.map(nameOf),
     unreachable: unreachable.map(nameOf).map(showEscaped),
     message: commitMessage({
       selection: input,
@@ -114,7 +118,7 @@ export async function planAll(
   given: Given
 ) {
   const options = { given, countsRestored: false }
-  const { logs, inTheWay, filtered, unreachable } = await readFitting(context, tree, paths, options)
+  const { logs, inTheWay, filtered, refused, unreachable } = await readFitting(context, tree, paths, options)
   const nameOf = (path: string) => nameIn(tree, path)
   const shares = new Map<string, Share>()
   for (const agent of agentsOf(logs)) {
@@ -133,7 +137,8 @@ export async function planAll(
     uncertain: uncertainIn(logs).map(nameOf),
     forgotten: forgottenIn(logs, nameOf),
     unknown: unknownIn(logs, nameOf),
-    leftOut: filtered.map(nameOf),
+    leftOut: [...filtered, ...refused].map(nameOf),
+    refused: refused.map(nameOf),
     unreachable: unreachable.map(nameOf).map(showEscaped)
   }
 }
@@ -183,15 +188,21 @@ async function readFitting(
   tree: OpenTree,
   paths: readonly string[] | undefined,
   options: LogOptions
-): Promise<TreeLog & { readonly inTheWay: InTheWay }> {
+): Promise<TreeLog & { readonly inTheWay: InTheWay; readonly refused: readonly string[] }> {
   await awaitCommands(context)
   await lookAgain(context, context.config.watcher.bulk_files, context.signal)
   const { logs, unreachable, ...more } = await readLogs(context, tree, options)
   const inTheWay = findInTheWay([...logs, ...more.replaced])
   const fits = toFilter(context, paths)
+  const fitting = logs.filter(({ head, now }) => fits(head?.path) || fits(now?.path))
+  const isRefused = ({ head, now }: FileLog) =>
+    [head, now].some((one) => one !== undefined && isRefusedName(nameIn(tree, one.path), one.isLink))
   return {
-    logs: logs.filter(({ head, now }) => fits(head?.path) || fits(now?.path)),
+    logs: fitting.filter((log) => !isRefused(log)),
     inTheWay,
+    refused: [
+      ...new Set(fitting.filter(isRefused).flatMap(({ head, now }) => [head, now].flatMap((one) => one?.path ?? [])))
+    ],
     unreachable: unreachable.filter(fits),
     ...more
   }

@@ -133,10 +133,11 @@ async function prepare(root: string, git: OwnGit, flags: Flags): Promise<LandPre
     include_overwritten: includeOverwritten
   }
   const first = (await call(root, 'land_prepare', input)) as unknown as LandPrepareOutput
-  if (first.left_out.length === 0) return first
+  const filtered = first.left_out.filter((name) => !first.refused.includes(name))
+  if (filtered.length === 0) return first
   // Only here may the filters of the repository run.
   const heads = await Promise.all(
-    first.left_out.map(async (name) => {
+    filtered.map(async (name) => {
       const content = await git(['cat-file', '--filters', `${first.parent}:${name}`])
       return { name, content: content.toString('base64') }
     })

@@ -13,21 +13,23 @@ export function printLanded({ commit, branch }: Landed, { files }: LandPrepareOu
 
 /** As the operation land answers; `failed`: its test or Git has failed. */
 export function toOutcome(
-  { files, dependent, taken_along, uncertain, forgotten, left_out, unreachable }: LandPrepareOutput,
+  { files, dependent, taken_along, uncertain, forgotten, left_out, refused, unreachable }: LandPrepareOutput,
   result: Landed | { readonly status: LandOutput['status'] | 'failed'; readonly message: string }
 ): object {
   const made = 'status' in result ? result : { status: 'ok', commit: result.commit, branch: result.branch }
   const paths = files.map(({ name }) => name)
-  return { ...made, paths, dependent, taken_along, uncertain, forgotten, left_out, unreachable }
+  return { ...made, paths, dependent, taken_along, uncertain, forgotten, left_out, refused, unreachable }
 }
 
 /** One line for each reason for which changes are not taken, and for each range of lines whose maker is forgotten. */
-export function describeLeft({ uncertain, forgotten, unreachable }: LandPrepareOutput): string[] {
+export function describeLeft({ uncertain, forgotten, refused, unreachable }: LandPrepareOutput): string[] {
   const unsure = `not taken, since another may have made it (--include-uncertain takes it): changes in ${uncertain.join(', ')}`
+  const ofGit = `not taken, since Git takes no such name into a commit (rename the file): ${refused.join(', ')}`
   const escaped = `not taken, since the name is not UTF-8 (commit it with Git): ${unreachable.join(', ')}`
   return [
     ...(uncertain.length === 0 ? [] : [unsure]),
     ...forgotten.map((range) => `not taken: ${describeForgotten(range)}`),
+    ...(refused.length === 0 ? [] : [ofGit]),
     ...(unreachable.length === 0 ? [] : [escaped])
   ]
 }
@@ -54,8 +56,8 @@ export function toPlan(
   { plan, files, dependent, status, parent, ...prepared }: LandPrepareOutput,
   agent: string | undefined
 ): object {
-  const { uncertain, forgotten, unknown, unreachable } = prepared
-  const left = { uncertain, forgotten, unknown, unreachable }
+  const { uncertain, forgotten, unknown, refused, unreachable } = prepared
+  const left = { uncertain, forgotten, unknown, refused, unreachable }
   return agent === undefined
     ? { parent, agents: plan, ...left }
     : { parent, status, agent_id: agent, paths: files.map(({ name }) => name), dependent, ...left }

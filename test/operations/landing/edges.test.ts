@@ -122,6 +122,33 @@ t.test(
   }
 )
 
+t.test('a name that Git takes into no commit stays out of a landing, which says why', namesOfLinux, async (t) => {
+  const { tree, as, git, head, land, shell } = await landingScene(t, { f: base, moved: base })
+  const own = ['.GIT/config', 'd/.git . :x', 'git~1/x\\y', 'x\\.Git']
+  const others = ['.git.d/x', '.gitignore', '.gitx', 'git~12', 'git~2/x']
+  const names = [...own, ...others].map((name) => `'${name}'`).join(' ')
+  await shell('ann', `for name in ${names}; do mkdir -p "$(dirname "$name")"; echo ann > "$name"; done`)
+  await shell('ann', 'mv moved d/.GIT; ln -s f .gitmodules')
+  const refused = ['.gitmodules', 'd/.GIT', 'moved', ...own].sort()
+  const sorted = (answer: object) => [...(answer as { left_out: string[] }).left_out].sort()
+  const plan = await as('ann').call('land_prepare', {})
+  t.match(plan, { plan: [{ agent_id: 'ann', paths: others }], unknown: [], uncertain: [] })
+  t.same(sorted(plan), refused)
+  t.match(await land('ann', { paths: ['git~2/*'], dry_run: true }), { paths: ['git~2/x'], left_out: [] })
+  const landed = await land('ann', { with: ['bob'] })
+  const why = /Git takes .+ and \d+ more into no commit: .* Rename/
+  t.match(landed, { status: 'ok', paths: others, message: why })
+  t.same(sorted(landed), refused)
+  t.notMatch(git('log', '-1', '--format=%B'), /GIT|moved/)
+  t.equal(git('ls-tree', '-r', '-z', '--name-only', 'HEAD'), [...[...others, 'f', 'moved'].sort(), ''].join('\0'))
+  const again = await land('ann')
+  t.match(again, { status: 'nothing', message: why })
+  t.same(sorted(again), refused)
+  t.same([head('moved'), tree.read('d/.GIT')], [base, base])
+  await shell('ann', "mv d/.GIT moved; mv '.GIT/config' config")
+  t.match(await land('ann'), { status: 'ok', paths: ['config'] })
+})
+
 t.test('what was there before a command began was not seen, so that it may be of another', async (t) => {
   const files = { f: base, g: base, 'fix.sh': "sed -i 's/line 9/ann 9/' f g\n" }
   const { tree, head, land, shell, as } = await landingScene(t, files, { hooks: { git: 'off' } })
