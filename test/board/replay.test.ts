@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { noBrowser, openPage, startBrowser } from '../fixtures/browser.ts'
 import { connect, type Answer, type TestClient } from '../fixtures/clients.ts'
+import { lengthOf } from '../fixtures/length.ts'
 import { createRandom, type Random } from '../fixtures/random.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
 
+const steps = lengthOf({ full: 120, short: 60 })
 const names = ['a.txt', 'b.txt', 'c.txt', 'd/e.txt', 'd/f.txt']
 
 interface Seen {
@@ -70,7 +72,7 @@ async function changeSomething(
   return path
 }
 
-t.test('each of some hundred moments has the files, the texts and the authors that were there', async (t) => {
+t.test('each of many moments has the files, the texts and the authors that were there', async (t) => {
   const tree = makeTree(t, { 'a.txt': 'a\nb\nc\n', 'b.txt': '', 'c.txt': 'c\n', 'untouched.txt': 'as ever\n' })
   const settings = { persistence: { enabled: true } }
   const { url, app } = await startServer(t, tree.root, settings)
@@ -79,7 +81,7 @@ t.test('each of some hundred moments has the files, the texts and the authors th
   for (const path of ['a.txt', 'b.txt', 'c.txt']) await ann.call('async_read', { path })
   const random = createRandom(37)
   const seen: Seen[] = []
-  for (let step = 0; step < 120; step += 1) {
+  for (let step = 0; step < steps; step += 1) {
     const path = await changeSomething(tree, agents, random, step)
     const { seq } = await ann.call('replay', { limit: 0 })
     const present = names.filter((name) => tree.all().includes(name))
@@ -87,7 +89,7 @@ t.test('each of some hundred moments has the files, the texts and the authors th
     const texts = Object.fromEntries(present.map((name) => [name, readFileSync(tree.path(name)).toString('latin1')]))
     seen.push({ seq, texts, path, ranges })
   }
-  t.ok(new Set(seen.map(({ seq }) => seq)).size > 80, 'most steps are moments of their own')
+  t.ok(new Set(seen.map(({ seq }) => seq)).size > (steps * 2) / 3, 'most steps are moments of their own')
 
   const log = (await ann.call('replay', { with_log: true, limit: 0 }))['log'] as Answer
   const seqs = log['seqs'] as number[]
@@ -107,7 +109,7 @@ t.test('each of some hundred moments has the files, the texts and the authors th
     files: [{ path: 'untouched.txt', seen_later: true, kept: true }],
     total_files: 1
   })
-  const at = new Date((log['times'] as number[])[50]!).toISOString()
+  const at = new Date((log['times'] as number[])[40]!).toISOString()
   t.equal((await ann.call('replay', { at, limit: 0 }))['change'].at, at)
   t.match(await ann.call('replay', { at, seq: 1 }), { error_code: 'INVALID_REQUEST' })
 

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import t from 'tap'
 
 import type { Answer } from '../fixtures/clients.ts'
+import { inTurn } from '../fixtures/length.ts'
 import { hashOf } from '../fixtures/tree.ts'
 import { doors, openWorld } from './leases/fixtures/doors.ts'
 
@@ -171,8 +172,8 @@ const nullFaults: [name: string, input: object, message: RegExp][] = [
   ['edit_file', { name: 'n', edits: [null] }, /edits\[0\] must be object, not null/]
 ]
 
-for (const door of doors) {
-  t.test(`over ${door}: a null where a parameter may be left out is as if it were left out`, async (t) => {
+for (const [door, test] of inTurn(t, doors)) {
+  test(`over ${door}: a null where a parameter may be left out is as if it were left out`, async (t) => {
     const agent = await world.enter(door, `nulls-${door}`)
     for (const [name, input, expected] of withNulls)
       t.match(await agent.call(name, input), expected, `${name} ${JSON.stringify(input)}`)
@@ -184,7 +185,7 @@ for (const door of doors) {
     }
   })
 
-  t.test(`over ${door}: a malformed item of a batch is its own result, and the others are carried out`, async (t) => {
+  test(`over ${door}: a malformed item of a batch is its own result, and the others are carried out`, async (t) => {
     const agent = await world.enter(door, `batches-${door}`)
     const name = `${door}.txt`
     const fault = (message: RegExp, path?: string) => ({
@@ -245,8 +246,8 @@ for (const door of doors) {
   })
 }
 
-for (const door of doors) {
-  t.test(`over ${door}: a fencing token is shown to its holder alone`, async (t) => {
+for (const [door, test] of inTurn(t, doors)) {
+  test(`over ${door}: a fencing token is shown to its holder alone`, async (t) => {
     const holder = await world.enter(door, `holder-${door}`)
     const other = await world.enter(door, `other-${door}`)
     const filepaths = ['leased']

@@ -10,7 +10,7 @@ import { holdLock, idle, lockSummary, untilWaiting } from '../fixtures/locks.ts'
 import { startServer, type TestServer } from '../fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
-import { lengthOf } from '../fixtures/length.ts'
+import { inTurn, lengthOf } from '../fixtures/length.ts'
 
 interface Scene {
   readonly tree: Tree
@@ -18,7 +18,7 @@ interface Scene {
   readonly client: TestClient
 }
 
-for (const transport of transports) {
+for (const [transport, test] of inTurn(t, transports)) {
   const scene = async (
     t: { teardown(fn: () => unknown): void },
     files: Record<string, string> = {}
@@ -28,7 +28,7 @@ for (const transport of transports) {
     return { tree, server, client: await connect(t, transport, server.url, 'tester') }
   }
 
-  t.test(`over ${transport}: renames of a to b and of b to a at once neither deadlock nor lose a file`, async (t) => {
+  test(`over ${transport}: renames of a to b and of b to a at once neither deadlock nor lose a file`, async (t) => {
     const { tree, server, client } = await scene(t, { a: 'content of a', b: 'content of b' })
     for (let round = 0; round < lengthOf({ full: 20, short: 3 }); round += 1) {
       const answers = await Promise.all([
@@ -46,7 +46,7 @@ for (const transport of transports) {
     t.strictSame(lockSummary(server), idle)
   })
 
-  t.test(`over ${transport}: of two renames to one new name one wins and both contents survive`, async (t) => {
+  test(`over ${transport}: of two renames to one new name one wins and both contents survive`, async (t) => {
     const { tree, client } = await scene(t, { x: 'content of x', y: 'content of y' })
     const answers = await Promise.all([
       client.call('async_rename', { old_path: 'x', new_path: 'new' }),
@@ -62,7 +62,7 @@ for (const transport of transports) {
     )
   })
 
-  t.test(`over ${transport}: operations queued behind a delete find no file`, async (t) => {
+  test(`over ${transport}: operations queued behind a delete find no file`, async (t) => {
     const { tree, server, client } = await scene(t, { f: 'one' })
     const held = await holdLock(server, tree.path('f'))
     const calls = [client.call('async_delete', { path: 'f' })]
@@ -82,7 +82,7 @@ for (const transport of transports) {
     t.strictSame(lockSummary(server), idle)
   })
 
-  t.test(`over ${transport}: of many appends at once every one is in the file, once`, async (t) => {
+  test(`over ${transport}: of many appends at once every one is in the file, once`, async (t) => {
     const { tree, client } = await scene(t, { log: '' })
     const lines = Array.from({ length: lengthOf({ full: 50, short: 12 }) }, (_, index) => `line ${index}`)
     const answers = await Promise.all(
@@ -92,7 +92,7 @@ for (const transport of transports) {
     t.strictSame(tree.read('log').trimEnd().split('\n').sort(), lines.sort())
   })
 
-  t.test(`over ${transport}: of 5 creates at once one wins, and the file is the winner's`, async (t) => {
+  test(`over ${transport}: of 5 creates at once one wins, and the file is the winner's`, async (t) => {
     const { tree, client } = await scene(t)
     const answers = await Promise.all(
       ['a', 'b', 'c', 'd', 'e'].map((content) => client.call('async_write', { path: 'deep/new', content }))
@@ -101,36 +101,33 @@ for (const transport of transports) {
     t.equal(answers.find(({ status }) => status === 'ok')?.['hash'], hashOf(tree.read('deep/new')))
   })
 
-  t.test(
-    `over ${transport}: of 10 updates of one version one is applied, the others learn exactly what changed`,
-    async (t) => {
-      const base = Array.from({ length: 100 }, (_, index) => `line ${index}\n`).join('')
-      const { tree, client } = await scene(t, { f: base })
-      await client.call('async_read', { path: 'f' })
-      const patchOf = (index: number) => [{ old_string: `line ${index * 10}\n`, new_string: `changed ${index}\n` }]
-      const answers = await Promise.all(
-        Array.from({ length: 10 }, (_, index) =>
-          client.call('async_update', { path: 'f', expected_hash: hashOf(base), patches: patchOf(index) })
-        )
+  test(`over ${transport}: of 10 updates of one version one is applied, the others learn exactly what changed`, async (t) => {
+    const base = Array.from({ length: 100 }, (_, index) => `line ${index}\n`).join('')
+    const { tree, client } = await scene(t, { f: base })
+    await client.call('async_read', { path: 'f' })
+    const patchOf = (index: number) => [{ old_string: `line ${index * 10}\n`, new_string: `changed ${index}\n` }]
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        client.call('async_update', { path: 'f', expected_hash: hashOf(base), patches: patchOf(index) })
       )
-      const winner = answers.findIndex(({ status }) => status === 'ok')
-      t.equal(answers.filter(({ status }) => status === 'ok').length, 1)
-      for (const answer of answers.filter(({ status }) => status === 'contention')) {
-        t.match(answer, {
-          base_known: true,
-          current_hash: hashOf(tree.read('f')),
-          patches_applicable: true,
-          diff: {
-            changes: [{ type: 'modified', start_line: winner * 10 + 1, new_content: `changed ${winner}` }],
-            summary: { regions_changed: 1 }
-          },
-          modified_by: [{ agent_id: 'tester' }]
-        })
-      }
+    )
+    const winner = answers.findIndex(({ status }) => status === 'ok')
+    t.equal(answers.filter(({ status }) => status === 'ok').length, 1)
+    for (const answer of answers.filter(({ status }) => status === 'contention')) {
+      t.match(answer, {
+        base_known: true,
+        current_hash: hashOf(tree.read('f')),
+        patches_applicable: true,
+        diff: {
+          changes: [{ type: 'modified', start_line: winner * 10 + 1, new_content: `changed ${winner}` }],
+          summary: { regions_changed: 1 }
+        },
+        modified_by: [{ agent_id: 'tester' }]
+      })
     }
-  )
+  })
 
-  t.test(`over ${transport}: a wait that times out says who holds the file, and leaves nothing behind`, async (t) => {
+  test(`over ${transport}: a wait that times out says who holds the file, and leaves nothing behind`, async (t) => {
     const { tree, server, client } = await scene(t, { f: 'one' })
     const held = await holdLock(server, tree.path('f'), { agentId: 'slow-agent' })
     t.match(await client.call('async_append', { path: 'f', content: 'x', timeout: 0 }), {
@@ -149,29 +146,26 @@ for (const transport of transports) {
     t.strictSame(lockSummary(server), idle)
   })
 
-  t.test(
-    `over ${transport}: a caller that cancels leaves the queue, and the next one goes on under the same lock`,
-    async (t) => {
-      const { tree, server, client } = await scene(t, { f: 'one' })
-      const held = await holdLock(server, tree.path('f'), { mode: 'shared' })
-      const controller = new AbortController()
-      // It leaves because it was cancelled, and not at its timeout.
-      const append = { path: 'f', content: 'x', timeout: 300 }
-      const cancelled = client.call('async_append', append, { signal: controller.signal })
-      cancelled.catch(() => {})
-      await untilWaiting(server, 1)
-      const behind = client.call('async_read', { path: 'f' })
-      await untilWaiting(server, 2)
-      controller.abort()
-      t.match(await behind, { content: 'one' }, 'the reader behind the writer runs while the lock is still shared')
-      await t.rejects(cancelled)
-      held.release()
-      t.strictSame(lockSummary(server), idle)
-      t.equal(tree.read('f'), 'one')
-    }
-  )
+  test(`over ${transport}: a caller that cancels leaves the queue, and the next one goes on under the same lock`, async (t) => {
+    const { tree, server, client } = await scene(t, { f: 'one' })
+    const held = await holdLock(server, tree.path('f'), { mode: 'shared' })
+    const controller = new AbortController()
+    // It leaves because it was cancelled, and not at its timeout.
+    const append = { path: 'f', content: 'x', timeout: 300 }
+    const cancelled = client.call('async_append', append, { signal: controller.signal })
+    cancelled.catch(() => {})
+    await untilWaiting(server, 1)
+    const behind = client.call('async_read', { path: 'f' })
+    await untilWaiting(server, 2)
+    controller.abort()
+    t.match(await behind, { content: 'one' }, 'the reader behind the writer runs while the lock is still shared')
+    await t.rejects(cancelled)
+    held.release()
+    t.strictSame(lockSummary(server), idle)
+    t.equal(tree.read('f'), 'one')
+  })
 
-  t.test(
+  test(
     `over ${transport}: a client whose connection is closed has left the queue`,
     { skip: skipOnHosts.looksIntoOne },
     async (t) => {
@@ -191,7 +185,7 @@ for (const transport of transports) {
     }
   )
 
-  t.test(`over ${transport}: status shows who holds and who waits, in order, with both times`, async (t) => {
+  test(`over ${transport}: status shows who holds and who waits, in order, with both times`, async (t) => {
     const { tree, server, client } = await scene(t, { f: 'one' })
     const held = await holdLock(server, tree.path('f'), { agentId: 'slow-agent' })
     const append = client.call('async_append', { path: 'f', content: 'x', timeout: 20 })

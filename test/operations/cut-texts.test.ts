@@ -5,6 +5,7 @@ import { digestOf } from '../../src/engine/receipts/digest.ts'
 import { pieceBytes } from '../../src/support/large-work.ts'
 import { beginningOf, cutPlace, shortened } from '../../src/support/cut-text.ts'
 import { connect, connectModern, transports, type Answer } from '../fixtures/clients.ts'
+import { inTurn } from '../fixtures/length.ts'
 import { startHooks } from '../fixtures/native-session.ts'
 import { answersHere } from '../fixtures/rpc-here.ts'
 import { startServer } from '../fixtures/server.ts'
@@ -60,8 +61,8 @@ function cuttingCalls(shift: number): Record<string, readonly [name: string, inp
 }
 
 for (const shift of alignments) {
-  for (const transport of transports) {
-    t.test(`${transport}, ${shift}: no answer has half a character`, async (t) => {
+  for (const [transport, test] of inTurn(t, transports)) {
+    test(`${transport}, ${shift}: no answer has half a character`, async (t) => {
       const tree = makeTree(t, { 'long.txt': astral(shift) })
       const { url, log } = await startServer(t, tree.root, { daemon: { log_level: 'trace' } })
       const client = await connect(t, transport, url, 'ann')

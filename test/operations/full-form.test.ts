@@ -1,5 +1,6 @@
 // Inputs that harnesses send in another form, over every door: lists and objects as strings of JSON, and one path where a list is meant.
 import t from 'tap'
+import { inTurn } from '../fixtures/length.ts'
 import { hashOf } from '../fixtures/tree.ts'
 import { doors, openWorld } from './leases/fixtures/doors.ts'
 
@@ -94,24 +95,21 @@ const faults: readonly [name: string, input: object, message: RegExp][] = [
   ['async_read', { path: '["both"]' }, process.platform === 'win32' ? /Windows takes/ : /\["both"\]/]
 ]
 
-for (const door of doors) {
-  t.test(
-    `over ${door}: a string of JSON where a list or an object is meant is that, and one path is a list of it`,
-    async (t) => {
-      const agent = await world.enter(door, `packed-${door}`)
-      for (const [name, input, expected] of packed(`${door}.txt`))
-        t.match(await agent.call(name, input), expected, `${name} ${json(input)}`)
-      for (const [name, input, message] of faults) {
-        const { answer, isError } = await agent.outcome(name, input)
-        const title = `${name} ${json(input)}`
-        t.ok(isError, title)
-        t.match(answer, { message }, title)
-      }
-      t.equal(tree.read('both'), '', 'nothing was changed')
+for (const [door, test] of inTurn(t, doors)) {
+  test(`over ${door}: a string of JSON where a list or an object is meant is that, and one path is a list of it`, async (t) => {
+    const agent = await world.enter(door, `packed-${door}`)
+    for (const [name, input, expected] of packed(`${door}.txt`))
+      t.match(await agent.call(name, input), expected, `${name} ${json(input)}`)
+    for (const [name, input, message] of faults) {
+      const { answer, isError } = await agent.outcome(name, input)
+      const title = `${name} ${json(input)}`
+      t.ok(isError, title)
+      t.match(answer, { message }, title)
     }
-  )
+    t.equal(tree.read('both'), '', 'nothing was changed')
+  })
 
-  t.test(`over ${door}: all spellings of a named call are one request`, async (t) => {
+  test(`over ${door}: all spellings of a named call are one request`, async (t) => {
     const agent = await world.enter(door, `named-${door}`)
     const [one, two] = [`${door}.one`, `${door}.two`]
     const files = [

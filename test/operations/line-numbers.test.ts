@@ -1,14 +1,15 @@
 // Numbered lines, on request: as `cat -n` has them, from the real number on, in every kind of read. What counts as seen is the same.
 import t, { type Test } from 'tap'
 import { connect, connectLegacy, connectModern, transports, type Answer } from '../fixtures/clients.ts'
+import { inTurn } from '../fixtures/length.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
 
 const mixed = '\uFEFFone\n\ttwo\r\n\nfour\rfive'
 const line_numbers = true
 
-for (const transport of transports) {
-  t.test(`over ${transport}: each line has its number, in a range too, and its line end as it is`, async (t) => {
+for (const [transport, test] of inTurn(t, transports)) {
+  test(`over ${transport}: each line has its number, in a range too, and its line end as it is`, async (t) => {
     const { url } = await startServer(t, makeTree(t, { f: mixed, empty: '' }).root)
     const ann = await connect(t, transport, url, 'ann')
     const contentOf = async (input: object) =>
@@ -27,7 +28,7 @@ for (const transport of transports) {
     t.equal(await contentOf({ path: 'long', offset: 98, limit: 3 }), numbered.slice(98, 101).join(''))
   })
 
-  t.test(`over ${transport}: files of a batch and of a moment have their numbers, each as asked`, async (t) => {
+  test(`over ${transport}: files of a batch and of a moment have their numbers, each as asked`, async (t) => {
     const { url } = await startServer(t, makeTree(t, { f: 'one\ntwo\n', g: 'three\n' }).root)
     const ann = await connect(t, transport, url, 'ann')
     const files = [{ path: 'f', line_numbers, offset: 1 }, { path: 'g' }, { path: 'g', line_numbers }]
@@ -39,7 +40,7 @@ for (const transport of transports) {
     t.match(await ann.call('async_read', { path: 'f', snapshot, line_numbers }), { content: '1\tone\n2\ttwo\n' })
   })
 
-  t.test(`over ${transport}: what a numbered read has shown is seen, and nothing else`, async (t) => {
+  test(`over ${transport}: what a numbered read has shown is seen, and nothing else`, async (t) => {
     const content = 'one\ntwo\nthree\n'
     const { url } = await startServer(t, makeTree(t, { f: content }).root)
     const ann = await connect(t, transport, url, 'ann')
@@ -52,7 +53,7 @@ for (const transport of transports) {
     t.match(await ann.call('async_update', { path: 'f', expected_hash: hashOf(content), patches }), { status: 'ok' })
   })
 
-  t.test(`over ${transport}: a part by bytes has no numbers, and asking for them is refused`, async (t) => {
+  test(`over ${transport}: a part by bytes has no numbers, and asking for them is refused`, async (t) => {
     const { url } = await startServer(t, makeTree(t, { f: 'one\n' }).root)
     const ann = await connect(t, transport, url, 'ann')
     t.match(await ann.call('async_read', { path: 'f', byte_offset: 1, line_numbers }), {
@@ -78,8 +79,8 @@ async function connectPaged(t: Test, era: keyof typeof eras, files: Record<strin
   }
 }
 
-for (const era of ['2026', '2025'] as const) {
-  t.test(`a ${era} client goes on through a long file by its numbers, in plain text`, async (t) => {
+for (const [era, test] of inTurn(t, ['2026', '2025'] as const)) {
+  test(`a ${era} client goes on through a long file by its numbers, in plain text`, async (t) => {
     // Numbers are most of it.
     const rows = Array.from({ length: 2_000 }, (_, index) => `${index % 7}\n`)
     const read = await connectPaged(t, era, { f: rows.join('') }, 'ann')
@@ -94,7 +95,7 @@ for (const era of ['2026', '2025'] as const) {
     t.match(await read({ path: 'f', known_hash: hashOf(rows.join('')) }), { not_modified: true })
   })
 
-  t.test(`a ${era} client gets the beginning of a long line with its number, and the rest without`, async (t) => {
+  test(`a ${era} client gets the beginning of a long line with its number, and the rest without`, async (t) => {
     const text = `\uFEFFone\n${'"é😀\\'.repeat(1_000)}\nend\n`
     const read = await connectPaged(t, era, { f: text }, 'ann')
     t.match(await read({ path: 'f' }), { content: '1\tone\n', next_offset: 1 })

@@ -8,7 +8,7 @@ import { makeTree } from '../fixtures/tree.ts'
 type Call = (name: string, input: object) => Promise<Answer>
 
 const clientCount = 9
-const rounds = lengthOf({ full: 20, short: 4 })
+const rounds = lengthOf({ full: 20, short: 2 })
 /** With so many files a look is interrupted by other calls. */
 const listings = [
   ['async_list', 20_000, async (call: Call) => (await call('async_list', { path: '.', pattern: 'own-*' }))['entries']],

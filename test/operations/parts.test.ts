@@ -5,7 +5,7 @@ import t from 'tap'
 import { wholeLines } from '../../src/operations/part.ts'
 import { splitLines } from '../../src/engine/diff/lines.ts'
 import { connect, transports } from '../fixtures/clients.ts'
-import { casesOf } from '../fixtures/length.ts'
+import { casesOf, inTurn } from '../fixtures/length.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
 
@@ -13,8 +13,8 @@ const long = 'aé€😀"\\'.repeat(20_000)
 const small = { crud: { max_file_size_bytes: 1_000 } }
 const lines = Array.from({ length: 500 }, (_, index) => `line ${index}\n`).join('')
 
-for (const transport of transports) {
-  t.test(`${transport}: a line of any length is read in parts, and no character is cut`, async (t) => {
+for (const [transport, test] of inTurn(t, transports)) {
+  test(`${transport}: a line of any length is read in parts, and no character is cut`, async (t) => {
     const tree = makeTree(t, { f: `\uFEFF${long}` })
     const { url } = await startServer(t, tree.root)
     const client = await connect(t, transport, url, 'ann')
@@ -31,7 +31,7 @@ for (const transport of transports) {
     t.equal(text, long)
   })
 
-  t.test(`${transport}: a read that begins behind the end of a file says so`, async (t) => {
+  test(`${transport}: a read that begins behind the end of a file says so`, async (t) => {
     const { url } = await startServer(t, makeTree(t, { f: 'one\ntwo\n', empty: '' }).root)
     const client = await connect(t, transport, url, 'ann')
     const read = (path: string, offset: number) => client.call('async_read', { path, offset })
@@ -45,7 +45,7 @@ for (const transport of transports) {
       t.notOk('message' in (await read(path, offset)), `${path}, ${offset}`)
   })
 
-  t.test(`${transport}: of a file that is too large to be read whole, a part can be read`, async (t) => {
+  test(`${transport}: of a file that is too large to be read whole, a part can be read`, async (t) => {
     const tree = makeTree(t, { f: lines })
     const { url } = await startServer(t, tree.root, small)
     const client = await connect(t, transport, url, 'ann')

@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { connect, transports, type Answer } from '../fixtures/clients.ts'
+import { inTurn } from '../fixtures/length.ts'
 import { startServer } from '../fixtures/server.ts'
 import { startStdio, type RpcAnswer } from '../fixtures/stdio.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
@@ -78,8 +79,8 @@ const changes: readonly {
   }
 ]
 
-for (const transport of [...transports, 'json-rpc'] as const) {
-  t.test(`a repeat of a named change over ${transport} gets its answer, whatever became of the file`, async (t) => {
+for (const [transport, test] of inTurn(t, [...transports, 'json-rpc'] as const)) {
+  test(`a repeat of a named change over ${transport} gets its answer, whatever became of the file`, async (t) => {
     const tree = makeTree(t, Object.fromEntries(changes.map((_, at) => [`f-${at}`, 'one\n'])))
     const contents = () =>
       tree

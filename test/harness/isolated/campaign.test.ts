@@ -10,7 +10,7 @@ import { createRandom } from '../../fixtures/random.ts'
 import { hashOf } from '../../fixtures/tree.ts'
 
 const agents = 6
-const runs = lengthOf({ long: 1000, full: 150, short: 30 })
+const runs = lengthOf({ long: 1000, full: 150, short: 12 })
 const names = ['a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt']
 const lineCount = 80
 const first = Array.from({ length: lineCount }, (_, at) => `line ${at + 1}\n`).join('')

@@ -40,7 +40,7 @@ t.test('a landing, killed at each of its calls of Git', async (t) => {
   t.ok(isMade)
   t.ok(calls > 8, `${calls} calls of Git`)
   const made: boolean[] = []
-  for (const point of someOf(pointsOf(calls), 10)) made.push((await landKilledAt(t, point)).isMade)
+  for (const point of someOf(pointsOf(calls), 5)) made.push((await landKilledAt(t, point)).isMade)
   // A run may have a call more than the first one: then the last of these points still lies before the commit.
   for (let call = calls + 1; !made.includes(true); call += 1)
     made.push((await landKilledAt(t, `${call} behind`)).isMade)

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, lstatSync, mkdirSync, readlinkSync, statSync, symlinkSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { connect, transports, type TestClient, type TransportName } from '../../fixtures/clients.ts'
-import { lengthOf } from '../../fixtures/length.ts'
+import { inTurn, lengthOf } from '../../fixtures/length.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../../fixtures/tree.ts'
 import { runUnprivileged } from '../../fixtures/unprivileged.ts'
@@ -52,8 +52,8 @@ function unchanged(t: Test, tree: Tree, files: Record<string, string>, folders: 
   )
 }
 
-for (const transport of transports) {
-  t.test(`${transport}: changes of every kind are made together`, async (t) => {
+for (const [transport, test] of inTurn(t, transports)) {
+  test(`${transport}: changes of every kind are made together`, async (t) => {
     const { tree, ann, bob } = await scene(t, undefined, { transport })
     await bob.call('async_read', { path: 'a' })
     const answer = await ann.call('async_transaction', {

@@ -11,6 +11,7 @@ import { installed } from '../../../src/support/installation.ts'
 import { isRunning, startOf } from '../../../src/support/process-identity.ts'
 import { findServer } from '../../../src/tree/state/state-file.ts'
 import { copyProgram } from '../../fixtures/installation.ts'
+import { someOf } from '../../fixtures/length.ts'
 import { call, cannotStop, memberOn, post, stdioOn, stopProcess } from '../../fixtures/processes.ts'
 import { patientStop } from '../../fixtures/server.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
@@ -105,7 +106,8 @@ const ends: Readonly<Record<string, (run: UnderNpm) => void>> = {
   'all of them get SIGINT': (run) => run.signalAll('SIGINT')
 }
 
-for (const [name, end] of Object.entries(ends))
+// A kill of npx is tried over standard input, too.
+for (const [name, end] of someOf(Object.entries(ends), 2))
   t.test(`the server that npx runs stops in its ordinary way when ${name}`, options, async (t) => {
     const consumer = makeConsumer(t)
     const tree = makeTree(t, { f: 'one' })

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { countTokens } from '../../../bench/tokens.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import { connect as connectRest, connectLegacy, connectModern, type Answer } from '../../fixtures/clients.ts'
+import { inTurn } from '../../fixtures/length.ts'
 import { argsFor, legacyHandshake } from '../../fixtures/rpc.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
@@ -84,8 +85,8 @@ async function readAll(read: (input: object) => Promise<Answer>, input: object) 
   return { text: parts.join(''), answers }
 }
 
-for (const era of ['2026', '2025'] as const) {
-  t.test(`${era}: a long file comes in parts that clients show, and is seen when all have come`, async (t) => {
+for (const [era, test] of inTurn(t, ['2026', '2025'] as const)) {
+  test(`${era}: a long file comes in parts that clients show, and is seen when all have come`, async (t) => {
     const { read, rest } = await scene(t, era, { f: long }, {}, 'ann')
     const hash = shortHashOf(long)
     const first = await read({ path: 'f' })
@@ -109,7 +110,7 @@ for (const era of ['2026', '2025'] as const) {
     t.match(await rest.call('async_read', { path: 'f' }), { content: long, next_offset: undefined })
   })
 
-  t.test(`${era}: a line that is longer than an answer comes by bytes, and does not count as seen`, async (t) => {
+  test(`${era}: a line that is longer than an answer comes by bytes, and does not count as seen`, async (t) => {
     const text = `\uFEFFone\n${'"é😀\\'.repeat(20_000)}\nend\n`
     const { read } = await scene(t, era, { f: text }, {}, 'ann')
     const { text: all, answers } = await readAll(read, { path: 'f' })
@@ -121,7 +122,7 @@ for (const era of ['2026', '2025'] as const) {
     t.match(await read({ path: 'f', offset: 1, limit: 1, known_hash: hashOf(text) }), { next_byte_offset: Number })
   })
 
-  t.test(`${era}: files of a batch share the answer, and those that are cut say so`, async (t) => {
+  test(`${era}: files of a batch share the answer, and those that are cut say so`, async (t) => {
     const { call, rest } = await scene(t, era, { a: 'a\n', b: long, c: long, d: 'd\n' })
     const files = ['a', 'b', 'c', 'd'].map((path) => ({ path }))
     const { results, summary } = bodyOf(await call('async_batch_read', { files }))
@@ -138,7 +139,7 @@ for (const era of ['2026', '2025'] as const) {
     t.match((await rest.call('async_batch_read', { files }))['results'], [{}, { content: long }, { content: long }, {}])
   })
 
-  t.test(`${era}: a file of the folder comes in parts, too`, async (t) => {
+  test(`${era}: a file of the folder comes in parts, too`, async (t) => {
     const { call } = await scene(t, era, { f: long })
     const parts: string[] = []
     for (let next: number | undefined = 1; next !== undefined;) {
@@ -150,14 +151,14 @@ for (const era of ['2026', '2025'] as const) {
     t.ok(parts.length > 1)
   })
 
-  t.test(`${era}: an unnamed caller that was given the hash with a part does not know the file`, async (t) => {
+  test(`${era}: an unnamed caller that was given the hash with a part does not know the file`, async (t) => {
     const { read } = await scene(t, era, { f: long, g: 'short\n' })
     await read({ path: 'f' })
     t.match(await read({ path: 'f', known_hash: hashOf(long) }), { not_modified: undefined, content: String })
     t.match(await read({ path: 'g', known_hash: hashOf('short\n') }), era === '2026' ? { not_modified: true } : {})
   })
 
-  t.test(`${era}: a difference that is longer than an answer names its lines, and is not seen`, async (t) => {
+  test(`${era}: a difference that is longer than an answer names its lines, and is not seen`, async (t) => {
     const { call, read, rest, tree } = await scene(t, era, { f: short }, {}, 'ann')
     const { hash } = await read({ path: 'f' })
     await rest.call('async_update', { path: 'f', expected_hash: hash, content: long })
@@ -180,7 +181,7 @@ for (const era of ['2026', '2025'] as const) {
     t.equal(tree.read('f'), long)
   })
 
-  t.test(`${era}: conflicts of a merge leave room for the difference`, async (t) => {
+  test(`${era}: conflicts of a merge leave room for the difference`, async (t) => {
     const rows = Array.from({ length: 3_000 }, (_, index) => `line ${index} of the file\n`)
     const changedBy = (name: string) => rows.map((row, index) => (index % 10 === 0 ? `${name} ${row}` : row)).join('')
     const { call, read, rest } = await scene(t, era, { f: rows.join('') }, {}, 'ann')
@@ -194,7 +195,7 @@ for (const era of ['2026', '2025'] as const) {
     t.equal(answer['merge_conflicts'].length + answer['further_merge_conflicts'], 300)
   })
 
-  t.test(`${era}: authors, versions and what an undo has taken back come in parts, or are counted`, async (t) => {
+  test(`${era}: authors, versions and what an undo has taken back come in parts, or are counted`, async (t) => {
     const rows = Array.from({ length: 400 }, (_, index) => `${index}\n`)
     const names = rows.map((_, index) => `${'folder-of-a-long-name/'.repeat(4)}${index}`)
     const { call, rest } = await scene(t, era, { f: rows.join('') }, { answer_chars: 8_000 }, 'ann')
@@ -229,7 +230,7 @@ for (const era of ['2026', '2025'] as const) {
     t.match(undone, { status: 'ok', undone: 400, further_files: 400 - undone['files'].length })
   })
 
-  t.test(`${era}: 547 entries cost 5,000 tokens, and 9,000 with hashes`, async (t) => {
+  test(`${era}: 547 entries cost 5,000 tokens, and 9,000 with hashes`, async (t) => {
     const { call, rest } = await scene(t, era, sources())
     const plain = await call('async_list', { path: '.', recursive: true })
     t.match(bodyOf(plain), { total_entries: 547, next_cursor: undefined, lines: 'name bytes' })
@@ -250,7 +251,7 @@ for (const era of ['2026', '2025'] as const) {
     t.match(bodyOf(hashed), { lines: 'name hash', next_cursor: undefined, content: / index-0\.ts [0-9a-f]{16}\n/ })
   })
 
-  t.test(`${era}: a listing leaves out what Git ignores unless asked, and names what is odd`, async (t) => {
+  test(`${era}: a listing leaves out what Git ignores unless asked, and names what is odd`, async (t) => {
     const files = { '.gitignore': 'out\n', 'a b': '1', ...odd.files, 'd/e/f': '', 'out/g': '' }
     const { call } = await scene(t, era, files)
     const list = async (input: object) => bodyOf(await call('async_list', { path: '.', ...input }))['content'] as string
@@ -263,7 +264,7 @@ for (const era of ['2026', '2025'] as const) {
     t.equal(await list({ path: 'out' }), 'g 0', 'which asks for it by its name')
   })
 
-  t.test(`${era}: a listing of any length comes in pages that miss nothing`, async (t) => {
+  test(`${era}: a listing of any length comes in pages that miss nothing`, async (t) => {
     const names = Array.from({ length: 1_500 }, (_, index) => `${'n'.repeat(30)}-${1000 + index}`)
     for (const listing of ['compact', 'full']) {
       const { call } = await scene(t, era, Object.fromEntries(names.map((name) => [name, ''])), { listing })
@@ -288,7 +289,7 @@ for (const era of ['2026', '2025'] as const) {
     }
   })
 
-  t.test(`${era}: a page of a listing has as many entries as fit with the digits that are shown`, async (t) => {
+  test(`${era}: a page of a listing has as many entries as fit with the digits that are shown`, async (t) => {
     const names = Array.from({ length: 60 }, (_, index) => `file-${100 + index}`)
     const files = Object.fromEntries(names.map((name) => [name, name]))
     for (const listing of ['compact', 'full']) {
@@ -305,7 +306,7 @@ for (const era of ['2026', '2025'] as const) {
     }
   })
 
-  t.test(`${era}: tools with long answers say so to Claude Code, and programs can have listings in full`, async (t) => {
+  test(`${era}: tools with long answers say so to Claude Code, and programs can have listings in full`, async (t) => {
     const { client, call } = await scene(
       t,
       era,

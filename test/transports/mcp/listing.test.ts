@@ -5,6 +5,7 @@ import { countTokens, o200kPerToken } from '../../../bench/tokens.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import { agentOperations } from '../../../src/operations/index.ts'
 import { connectLegacy, connectModern, type Answer } from '../../fixtures/clients.ts'
+import { inTurn } from '../../fixtures/length.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
 
@@ -32,33 +33,30 @@ async function connect(t: Test, era: Era, mcp: object, content = 'one "two"\n\tt
   }
 }
 
-for (const era of ['2026', '2025'] as const) {
-  t.test(
-    `the list of tools takes a ${era} client at most 5,000 tokens, the core 2,000, and those beside hooks 1,900`,
-    async (t) => {
-      for (const [tools, most] of [
-        [['all', 'files'], 5000],
-        [['core'], 2000],
-        [['beside'], 1900]
-      ] as const) {
-        const listed = await (await connect(t, era, { tools })).list()
-        // Clients keep `_meta` for themselves.
-        const shown = listed.map(({ _meta, ...tool }) => tool)
-        const tokens = countTokens(JSON.stringify({ tools: shown })) * o200kPerToken
-        t.ok(tokens <= most, `${tools.join(',')}: ${Math.round(tokens)} tokens`)
-        t.notMatch(JSON.stringify(listed), /"(pattern|minLength|maxLength|minItems|maxItems)":[^{]/)
-      }
+for (const [era, test] of inTurn(t, ['2026', '2025'] as const)) {
+  test(`the list of tools takes a ${era} client at most 5,000 tokens, the core 2,000, and those beside hooks 1,900`, async (t) => {
+    for (const [tools, most] of [
+      [['all', 'files'], 5000],
+      [['core'], 2000],
+      [['beside'], 1900]
+    ] as const) {
+      const listed = await (await connect(t, era, { tools })).list()
+      // Clients keep `_meta` for themselves.
+      const shown = listed.map(({ _meta, ...tool }) => tool)
+      const tokens = countTokens(JSON.stringify({ tools: shown })) * o200kPerToken
+      t.ok(tokens <= most, `${tools.join(',')}: ${Math.round(tokens)} tokens`)
+      t.notMatch(JSON.stringify(listed), /"(pattern|minLength|maxLength|minItems|maxItems)":[^{]/)
     }
-  )
+  })
 
-  t.test(`a ${era} client is shown how long a batch waits, and in which form it is told what differs`, async (t) => {
+  test(`a ${era} client is shown how long a batch waits, and in which form it is told what differs`, async (t) => {
     const { list } = await connect(t, era, {})
     const properties = async (name: string) => (await list()).find((tool) => tool.name === name)?.inputSchema.properties
     t.match(await properties('async_batch_write'), { timeout: {} })
     t.match(await properties('async_batch_update'), { timeout: {}, diff_format: {} })
   })
 
-  t.test(`a ${era} client is offered the tools that mcp.tools names, and can call no others`, async (t) => {
+  test(`a ${era} client is offered the tools that mcp.tools names, and can call no others`, async (t) => {
     const { url, list, call } = await connect(t, era, { tools: ['all'] })
     const known = agentOperations.map(({ name }) => name)
     t.strictSame(
@@ -86,7 +84,7 @@ for (const era of ['2026', '2025'] as const) {
     )
   })
 
-  t.test(`a ${era} client gets schemas of answers if it or the operator asks, structured content always`, async (t) => {
+  test(`a ${era} client gets schemas of answers if it or the operator asks, structured content always`, async (t) => {
     const plain = await connect(t, era, {})
     const has = (tools: { outputSchema?: unknown }[]) => tools.map(({ outputSchema }) => outputSchema !== undefined)
     t.notOk(has(await plain.list()).includes(true))
@@ -96,7 +94,7 @@ for (const era of ['2026', '2025'] as const) {
     t.notOk(has(await (await connect(t, era, { output_schemas: true })).list()).includes(false))
   })
 
-  t.test(`a ${era} client whose model is shown a text as it is gets the text of a file so`, async (t) => {
+  test(`a ${era} client whose model is shown a text as it is gets the text of a file so`, async (t) => {
     const content = 'one "two"\n\tthree\n'
     const { url } = await startServer(t, makeTree(t, { f: content }).root)
     const schemas = await startServer(t, makeTree(t, { f: content }).root, { mcp: { output_schemas: true } })
@@ -118,7 +116,7 @@ for (const era of ['2026', '2025'] as const) {
     t.strictSame(await isPlain('claude-code', schemas.url), [false, false, false], 'a schema demands it')
   })
 
-  t.test(`with mcp.text plain, a ${era} client gets the text of a file as it is, behind its hash`, async (t) => {
+  test(`with mcp.text plain, a ${era} client gets the text of a file as it is, behind its hash`, async (t) => {
     const content = 'one "two"\n\tthree\n'
     const { list, call } = await connect(t, era, { text: 'plain', output_schemas: true }, content)
     const schemas = new Map((await list()).map(({ name, outputSchema }) => [name, outputSchema]))
@@ -161,8 +159,8 @@ t.test('what a model reads of a set of tools names only tools of that set, and i
   }
 })
 
-for (const era of ['2026', '2025'] as const) {
-  t.test(`a ${era} client over HTTP chooses its tools by the address, and no other client's`, async (t) => {
+for (const [era, test] of inTurn(t, ['2026', '2025'] as const)) {
+  test(`a ${era} client over HTTP chooses its tools by the address, and no other client's`, async (t) => {
     const { url } = await startServer(t, makeTree(t, { f: 'one\n' }).root, { mcp: { tools: ['core'] } })
     const open = async (query: string) => {
       const client = await eras[era](url, 'ann', query)

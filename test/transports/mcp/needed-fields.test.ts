@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { connect as connectRest, connectLegacy, connectModern, type Answer } from '../../fixtures/clients.ts'
 import { countTokens } from '../../../bench/tokens.ts'
 import { loadConfig } from '../../../src/config/config.ts'
+import { inTurn } from '../../fixtures/length.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
 import { largestSources } from '../../harness/swarm/swarm.ts'
@@ -31,8 +32,8 @@ async function scene(t: Test, era: Era, settings: object = {}) {
   return { url, enter, rest: await connectRest(t, 'rest', url, 'rest') }
 }
 
-for (const era of ['2026', '2025'] as const) {
-  t.test(`a ${era} client gets of a read and of a change what its model does not know yet`, async (t) => {
+for (const [era, test] of inTurn(t, ['2026', '2025'] as const)) {
+  test(`a ${era} client gets of a read and of a change what its model does not know yet`, async (t) => {
     const { enter, rest } = await scene(t, era)
     const [ann, plain] = [await enter('ann'), await enter('ann', 'claude-code')]
     // The SDK answers the first call of a form, the others go straight to the operation.
@@ -77,7 +78,7 @@ for (const era of ['2026', '2025'] as const) {
     })
   })
 
-  t.test(`a ${era} client gets of a contention and of a merge what it does not know yet`, async (t) => {
+  test(`a ${era} client gets of a contention and of a merge what it does not know yet`, async (t) => {
     const { enter, rest } = await scene(t, era)
     const ann = await enter('ann')
     await ann.call('async_read', { path: 'f' })
@@ -98,7 +99,7 @@ for (const era of ['2026', '2025'] as const) {
     t.match(await rest.call('async_update', late), { path: 'f', base_known: true, modified_by: [{ at: String }] })
   })
 
-  t.test(`a version before that a ${era} client has not named is told, as are results by their paths`, async (t) => {
+  test(`a version before that a ${era} client has not named is told, as are results by their paths`, async (t) => {
     const { enter, rest } = await scene(t, era)
     const ann = await enter('ann')
     await ann.call('async_read', { path: 'f' })
@@ -138,7 +139,7 @@ for (const era of ['2026', '2025'] as const) {
     })
   })
 
-  t.test(`the message of an error stands once in what a ${era} client gets, and REST has the facts, too`, async (t) => {
+  test(`the message of an error stands once in what a ${era} client gets, and REST has the facts, too`, async (t) => {
     const { url, enter, rest } = await scene(t, era)
     const ann = await enter('ann')
     await ann.call('async_read', { path: 'f' })
@@ -200,7 +201,7 @@ for (const era of ['2026', '2025'] as const) {
     })
   })
 
-  t.test(`a notice says once who has changed a file, to a ${era} client`, async (t) => {
+  test(`a notice says once who has changed a file, to a ${era} client`, async (t) => {
     const { enter, rest } = await scene(t, era)
     const ann = await enter('ann')
     await ann.call('async_read', { path: 'f' })
@@ -211,61 +212,55 @@ for (const era of ['2026', '2025'] as const) {
     t.notOk('at' in notice! || 'modified_by' in notice!)
   })
 
-  t.test(
-    `what is left out fits the schemas that a ${era} client asks for; mcp.fields all leaves nothing out`,
-    async (t) => {
-      const { enter } = await scene(t, era)
-      const ann = await enter('ann')
-      // The SDK checks each answer by its schema.
-      await ann.schemas()
-      const path = { path: 'f', expected_hash: hashOf(one) }
-      await ann.call('async_read', { path: 'f' })
-      t.match((await ann.call('async_update', { ...path, content: two })).body, { status: 'ok' })
-      t.match((await ann.call('async_update', { ...path, content: three })).body, { status: 'contention' })
-      const files = [{ ...path, content: three }, { path: 'g', expected_hash: hashOf(one), content: two }, {}]
-      t.match((await ann.call('async_batch_update', { files })).body['results'], [
-        { status: 'contention' },
-        { status: 'ok' },
-        { status: 'error' }
-      ])
-      t.match((await ann.call('async_batch_read', { files: [{ path: 'f' }, {}] })).body['results'], [
-        { content: two },
-        {}
-      ])
-      const changes = [{ operation: 'append', path: 'g', content: 'x' }]
-      t.match((await ann.call('async_transaction', { changes })).body, { changes: [{ operation: 'append' }] })
-      t.match((await ann.call('async_history', { path: 'f' })).body, {
-        versions: [{ at: String }, {}],
-        timestamp: String
-      })
-      const all = await (await scene(t, era, { fields: 'all' })).enter('ann', 'claude-code')
-      const { text } = await all.call('async_read', { path: 'f' })
-      t.match(JSON.parse(text.split('\n')[0]!), { status: 'ok', path: 'f', offset: 0, limit: null, timestamp: String })
-      t.match(JSON.parse((await all.call('async_read', { ofset: 1 })).text), { details: { faults: [{}, {}] } })
-    }
-  )
+  test(`what is left out fits the schemas that a ${era} client asks for; mcp.fields all leaves nothing out`, async (t) => {
+    const { enter } = await scene(t, era)
+    const ann = await enter('ann')
+    // The SDK checks each answer by its schema.
+    await ann.schemas()
+    const path = { path: 'f', expected_hash: hashOf(one) }
+    await ann.call('async_read', { path: 'f' })
+    t.match((await ann.call('async_update', { ...path, content: two })).body, { status: 'ok' })
+    t.match((await ann.call('async_update', { ...path, content: three })).body, { status: 'contention' })
+    const files = [{ ...path, content: three }, { path: 'g', expected_hash: hashOf(one), content: two }, {}]
+    t.match((await ann.call('async_batch_update', { files })).body['results'], [
+      { status: 'contention' },
+      { status: 'ok' },
+      { status: 'error' }
+    ])
+    t.match((await ann.call('async_batch_read', { files: [{ path: 'f' }, {}] })).body['results'], [
+      { content: two },
+      {}
+    ])
+    const changes = [{ operation: 'append', path: 'g', content: 'x' }]
+    t.match((await ann.call('async_transaction', { changes })).body, { changes: [{ operation: 'append' }] })
+    t.match((await ann.call('async_history', { path: 'f' })).body, {
+      versions: [{ at: String }, {}],
+      timestamp: String
+    })
+    const all = await (await scene(t, era, { fields: 'all' })).enter('ann', 'claude-code')
+    const { text } = await all.call('async_read', { path: 'f' })
+    t.match(JSON.parse(text.split('\n')[0]!), { status: 'ok', path: 'f', offset: 0, limit: null, timestamp: String })
+    t.match(JSON.parse((await all.call('async_read', { ofset: 1 })).text), { details: { faults: [{}, {}] } })
+  })
 
-  t.test(
-    `source code costs a ${era} client that shows text at most 3 % more than the file, an update 30 tokens`,
-    async (t) => {
-      const files = Object.entries(largestSources(200)).filter(
-        ([, text]) => countTokens(text) >= 1_000 && text.length < 30_000
-      )
-      t.ok(files.length > 50, `${files.length} files`)
-      const { tools: _, ...shipped } = loadConfig({}).mcp
-      const { url } = await startServer(t, makeTree(t, Object.fromEntries(files)).root, { mcp: shipped })
-      const client = await eras[era](url, 'ann', '', 'claude-code')
-      t.teardown(() => client.close())
-      const tokensOf = async (name: string, input: Record<string, unknown>) => {
-        const answer = await client.callTool({ name, arguments: input })
-        return countTokens((answer['content'] as [{ text: string }])[0].text)
-      }
-      for (const [path, text] of files) {
-        const added = (await tokensOf('async_read', { path })) / countTokens(text) - 1
-        t.ok(added <= 0.03, `${path}: ${(100 * added).toFixed(1)} %`)
-      }
-      const [[path, text]] = files as [[string, string]]
-      t.ok((await tokensOf('async_update', { path, expected_hash: hashOf(text), content: one })) <= 30)
+  test(`source code costs a ${era} client that shows text at most 3 % more than the file, an update 30 tokens`, async (t) => {
+    const files = Object.entries(largestSources(200)).filter(
+      ([, text]) => countTokens(text) >= 1_000 && text.length < 30_000
+    )
+    t.ok(files.length > 50, `${files.length} files`)
+    const { tools: _, ...shipped } = loadConfig({}).mcp
+    const { url } = await startServer(t, makeTree(t, Object.fromEntries(files)).root, { mcp: shipped })
+    const client = await eras[era](url, 'ann', '', 'claude-code')
+    t.teardown(() => client.close())
+    const tokensOf = async (name: string, input: Record<string, unknown>) => {
+      const answer = await client.callTool({ name, arguments: input })
+      return countTokens((answer['content'] as [{ text: string }])[0].text)
     }
-  )
+    for (const [path, text] of files) {
+      const added = (await tokensOf('async_read', { path })) / countTokens(text) - 1
+      t.ok(added <= 0.03, `${path}: ${(100 * added).toFixed(1)} %`)
+    }
+    const [[path, text]] = files as [[string, string]]
+    t.ok((await tokensOf('async_update', { path, expected_hash: hashOf(text), content: one })) <= 30)
+  })
 }

@@ -1,6 +1,7 @@
 // Differences for models that are shown a text as it is: in the unified form, behind one line of JSON, as short as they can be.
 import t, { type Test } from 'tap'
 import { connect as connectRest, connectLegacy, connectModern, type Answer } from '../../fixtures/clients.ts'
+import { inTurn } from '../../fixtures/length.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
 
@@ -44,28 +45,25 @@ async function scene(t: Test, era: Era, settings: object = {}) {
   return { enter, change, rest }
 }
 
-for (const era of ['2026', '2025'] as const) {
-  t.test(
-    `a ${era} client that shows text gets the difference of a contention as text, and has then seen it`,
-    async (t) => {
-      const { enter, change, rest } = await scene(t, era)
-      const ann = await enter('claude-code')
-      await change(ann)
-      const late = { expected_hash: hashOf(base), patches: [{ old_string: 'three', new_string: 'mine' }] }
-      // The SDK answers the first call of a form, the others go straight to the operation.
-      for (let calls = 0; calls < 2; calls += 1) {
-        const { body, head, shown } = await ann.call('async_update', late)
-        t.equal(body, undefined, 'or else the client shows its model only that')
-        t.match(head, { status: 'contention', current_hash: hashOf(current), conflicts: [{ reason: 'not_found' }] })
-        t.notOk('diff' in head)
-        t.equal(shown, unified)
-      }
-      t.match((await ann.call('async_read', { known_hash: hashOf(current) })).head, { not_modified: true })
-      t.match(await rest.call('async_update', { path: 'f', ...late }), { diff: { format: 'json', changes: [{}] } })
+for (const [era, test] of inTurn(t, ['2026', '2025'] as const)) {
+  test(`a ${era} client that shows text gets the difference of a contention as text, and has then seen it`, async (t) => {
+    const { enter, change, rest } = await scene(t, era)
+    const ann = await enter('claude-code')
+    await change(ann)
+    const late = { expected_hash: hashOf(base), patches: [{ old_string: 'three', new_string: 'mine' }] }
+    // The SDK answers the first call of a form, the others go straight to the operation.
+    for (let calls = 0; calls < 2; calls += 1) {
+      const { body, head, shown } = await ann.call('async_update', late)
+      t.equal(body, undefined, 'or else the client shows its model only that')
+      t.match(head, { status: 'contention', current_hash: hashOf(current), conflicts: [{ reason: 'not_found' }] })
+      t.notOk('diff' in head)
+      t.equal(shown, unified)
     }
-  )
+    t.match((await ann.call('async_read', { known_hash: hashOf(current) })).head, { not_modified: true })
+    t.match(await rest.call('async_update', { path: 'f', ...late }), { diff: { format: 'json', changes: [{}] } })
+  })
 
-  t.test(`a ${era} client that shows text gets only the changed lines, if its patches can be sent again`, async (t) => {
+  test(`a ${era} client that shows text gets only the changed lines, if its patches can be sent again`, async (t) => {
     const { enter, change } = await scene(t, era)
     const ann = await enter('gemini-cli-mcp-client')
     await change(ann)
@@ -78,7 +76,7 @@ for (const era of ['2026', '2025'] as const) {
     t.strictSame(again.head, { status: 'ok', hash: hashOf(textOf({ 3: '3 "\\t"', 9: '9' })) })
   })
 
-  t.test(`a ${era} client that shows text gets each kind of difference so`, async (t) => {
+  test(`a ${era} client that shows text gets each kind of difference so`, async (t) => {
     const { enter, change } = await scene(t, era)
     const ann = await enter('opencode')
     await change(ann)
@@ -107,7 +105,7 @@ for (const era of ['2026', '2025'] as const) {
     t.equal(merged.shown, unified)
   })
 
-  t.test(`a ${era} client that shows text gets what has changed in a long file as text`, async (t) => {
+  test(`a ${era} client that shows text gets what has changed in a long file as text`, async (t) => {
     const { enter, rest } = await scene(t, era)
     const ann = await enter('codex-mcp-client')
     const long = base.repeat(20)
@@ -119,28 +117,25 @@ for (const era of ['2026', '2025'] as const) {
     t.equal(shown, '--- expected\n+++ current\n@@ -1,3 +1,4 @@\n+zero\n one\n \ttwo "2"\n three\n')
   })
 
-  t.test(
-    `a ${era} client gets JSON where there are several differences, or it asks, or it is no such client`,
-    async (t) => {
-      const { enter, change } = await scene(t, era)
-      const [ann, script] = [await enter('claude-code'), await enter('a script')]
-      await change(ann)
-      const old = { expected_hash: hashOf(base), content: 'x\n' }
-      const files = [{ path: 'f', ...old }]
-      const { body } = await ann.call('async_batch_update', { path: undefined, files })
-      t.match(body, { results: [{ status: 'contention', diff: { format: 'unified', content: unified } }] })
-      const asked = await ann.call('async_update', { ...old, diff_format: 'json' })
-      t.match(asked.body, { diff: { format: 'json', changes: [{ new_content: '3 "\\t"' }] } })
-      t.match((await script.call('async_update', old)).body, { diff: { format: 'json' } })
-      const unknown = await ann.call('async_update', { ...old, expected_hash: hashOf('never') })
-      t.match(unknown.body, { status: 'contention', base_known: false, diff: null })
-      t.equal(await ann.schemaOf('async_update'), undefined, 'a schema would demand structured content')
-      t.type(await ann.schemaOf('async_batch_update'), 'object')
-      const all = await (await scene(t, era, { fields: 'all' })).enter('claude-code')
-      await all.call('async_read', {})
-      await all.call('async_update', { ...old, content: current })
-      const { head } = await all.call('async_diff', { from_hash: hashOf(base) })
-      t.match(head, { path: 'f', diff: { format: 'unified', summary: { lines_modified: 1 } } })
-    }
-  )
+  test(`a ${era} client gets JSON where there are several differences, or it asks, or it is no such client`, async (t) => {
+    const { enter, change } = await scene(t, era)
+    const [ann, script] = [await enter('claude-code'), await enter('a script')]
+    await change(ann)
+    const old = { expected_hash: hashOf(base), content: 'x\n' }
+    const files = [{ path: 'f', ...old }]
+    const { body } = await ann.call('async_batch_update', { path: undefined, files })
+    t.match(body, { results: [{ status: 'contention', diff: { format: 'unified', content: unified } }] })
+    const asked = await ann.call('async_update', { ...old, diff_format: 'json' })
+    t.match(asked.body, { diff: { format: 'json', changes: [{ new_content: '3 "\\t"' }] } })
+    t.match((await script.call('async_update', old)).body, { diff: { format: 'json' } })
+    const unknown = await ann.call('async_update', { ...old, expected_hash: hashOf('never') })
+    t.match(unknown.body, { status: 'contention', base_known: false, diff: null })
+    t.equal(await ann.schemaOf('async_update'), undefined, 'a schema would demand structured content')
+    t.type(await ann.schemaOf('async_batch_update'), 'object')
+    const all = await (await scene(t, era, { fields: 'all' })).enter('claude-code')
+    await all.call('async_read', {})
+    await all.call('async_update', { ...old, content: current })
+    const { head } = await all.call('async_diff', { from_hash: hashOf(base) })
+    t.match(head, { path: 'f', diff: { format: 'unified', summary: { lines_modified: 1 } } })
+  })
 }
