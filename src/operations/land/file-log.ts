@@ -27,6 +27,13 @@ export interface FileLog {
   readonly modeMaker: Maker | undefined
 }
 
+/** What is to be known of a file that is not at its name in HEAD any more. */
+export interface GoneFile extends Pick<FileLog, 'remover' | 'renamers'> {
+  readonly head: Pick<HeadFile, 'path'>
+  /** At another name. */
+  readonly now: Pick<NowFile, 'path'> | undefined
+}
+
 /** Whoever has made what differs from HEAD. */
 export function makersOf(log: FileLog): readonly Maker[] {
   const { head, now, lines, contentMakers, creator, remover, renamers, modeMaker } = log
@@ -99,8 +106,23 @@ async function readBefore(
 }
 
 function removerOf(last: LineageChange | undefined): Maker {
-  if (last?.after.kind !== 'none') return unknown
-  return last.before.kind === 'unknown' ? orExternal(makerOf(last.version)) : makerOf(last.version)
+  return last?.after.kind === 'none' ? takerOf(last) : unknown
+}
+
+/** Who has taken the file away by this change, or given it another name. */
+function takerOf({ before, version }: LineageChange): Maker {
+  return before.kind === 'unknown' ? orExternal(makerOf(version)) : makerOf(version)
+}
+
+/** The same of a file of HEAD that is not at its name any more, and whose content nobody can tell here. */
+export function goneFrom(path: string, lives: readonly KnownLife[]): GoneFile {
+  const leaves = ({ from, path: to, after }: LineageChange) => from === path && (to !== path || after.kind === 'none')
+  const changes = lives.flatMap((life) => life.changes.filter(leaves))
+  const last = changes.reduce<LineageChange | undefined>(
+    (newest, change) => (newest === undefined || change.version.seq > newest.version.seq ? change : newest),
+    undefined
+  )
+  return { head: { path }, now: undefined, remover: last === undefined ? unknown : takerOf(last), renamers: [] }
 }
 
 export function hasHeadMode(head: HeadFile | undefined, now: NowFile | undefined): boolean {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { composeFile, type FileDependence, type LandedFile } from './compose-file.ts'
 import { external } from '../../engine/versions/author.ts'
 import type { LineChoice } from './compose-lines.ts'
-import type { FileLog } from './file-log.ts'
+import type { FileLog, GoneFile } from './file-log.ts'
 import { mayBeOf, unknown, type Maker } from './maker.ts'
 
 export interface Selection {
@@ -95,22 +95,24 @@ function composeAll(logs: readonly FileLog[], choice: LineChoice<Maker>, inTheWa
   return { files: [...files.values()], dependences }
 }
 
-type Gone = FileLog & { readonly head: NonNullable<FileLog['head']> }
-
-const isGone = (log: FileLog): log is Gone => log.head !== undefined && log.head.path !== log.now?.path
+const isGone = (log: FileLog | GoneFile): log is GoneFile => log.head !== undefined && log.head.path !== log.now?.path
 
 /** Who has taken its name in HEAD from the file, which is not there any more. */
-function takersOf({ now, remover, renamers: [first = remover, ...others] }: FileLog): readonly [Maker, ...Maker[]] {
+function takersOf({
+  now,
+  remover,
+  renamers: [first = remover, ...others]
+}: Omit<GoneFile, 'head'>): readonly [Maker, ...Maker[]] {
   return now === undefined ? [remover] : [first, ...others]
 }
 
 /** The files of HEAD that are not there any more, and whose names a file at the path excludes: one is a folder of the other. */
-export type InTheWay = (path: string) => readonly Gone[]
+export type InTheWay = (path: string) => readonly GoneFile[]
 
 /** @param logs also of files that are not to be landed */
-export function findInTheWay(logs: readonly FileLog[]): InTheWay {
-  const at = new Map<string, Gone>()
-  const below = new Map<string, Gone[]>()
+export function findInTheWay(logs: readonly (FileLog | GoneFile)[]): InTheWay {
+  const at = new Map<string, GoneFile>()
+  const below = new Map<string, GoneFile[]>()
   for (const log of logs.filter(isGone)) {
     at.set(log.head.path, log)
     for (const folder of foldersOf(log.head.path)) {

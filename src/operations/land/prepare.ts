@@ -192,7 +192,7 @@ async function readFitting(
   await awaitCommands(context)
   await lookAgain(context, context.config.watcher.bulk_files, context.signal)
   const { logs, unreachable, ...more } = await readLogs(context, tree, options)
-  const inTheWay = findInTheWay([...logs, ...more.replaced])
+  const inTheWay = findInTheWay([...logs, ...more.replaced, ...more.filteredGone])
   const fits = toFilter(context, paths)
   const fitting = logs.filter(({ head, now }) => fits(head?.path) || fits(now?.path))
   const isRefused = ({ head, now }: FileLog) =>

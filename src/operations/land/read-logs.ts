@@ -15,7 +15,7 @@ import { createSlices } from '../../support/slices.ts'
 import { withLocks } from '../locking/with-locks.ts'
 import { readLineages, type Lineage } from '../undo/lineages.ts'
 import { findBase } from './base.ts'
-import { hasHeadMode, readFileLog, type FileLog } from './file-log.ts'
+import { goneFrom, hasHeadMode, readFileLog, type FileLog, type GoneFile } from './file-log.ts'
 import type { HeadFile, NowFile } from './file-states.ts'
 import { withForgotten, type KnownLife } from './known-life.ts'
 import { unknown } from './maker.ts'
@@ -26,6 +26,8 @@ export interface TreeLog {
   readonly replaced: readonly FileLog[]
   /** Names whose content in HEAD only a program of the repository can tell: nobody's lines are known there. */
   readonly filtered: readonly string[]
+  /** Those of them that are not there any more. */
+  readonly filteredGone: readonly GoneFile[]
   /** Paths at which the index has something else than HEAD. */
   readonly staged: ReadonlySet<string>
   /** Paths whose names are not UTF-8: no operation reaches them. */
@@ -52,7 +54,7 @@ export async function readLogs(
   const options = { operation: 'land', timeout: context.config.crud.max_timeout }
   const staged = new Set([...unsaved].flatMap(([path, { isStaged }]) => (isStaged ? path : [])))
   const all = new Set([...paths, ...replaced, ...gone])
-  if (all.size === 0) return { logs: [], replaced: [], filtered: [], staged, unreachable }
+  if (all.size === 0) return { logs: [], replaced: [], filtered: [], filteredGone: [], staged, unreachable }
   const heads = await headsAt(tree, [...all], unsaved, context.signal)
   const read = async (places: readonly OpenEntry[]) => {
     const found = new Map<string, NowFile>()
@@ -62,10 +64,10 @@ export async function readLogs(
       const now = await readNow(context, place, hasModes(tree))
       if (now !== undefined) found.set(place.path, now)
     }
-    const { logs, filtered } = await readAll(context, tree, { paths: all, found, given, heads, countsRestored })
+    const { logs, ...others } = await readAll(context, tree, { paths: all, found, given, heads, countsRestored })
     const isReplaced = ({ head, now }: FileLog) => now === undefined && head !== undefined && replaced.has(head.path)
-    const [others, ended] = [logs.filter((log) => !isReplaced(log)), logs.filter(isReplaced)]
-    return { logs: others, replaced: ended, filtered, staged, unreachable }
+    const [reached, ended] = [logs.filter((log) => !isReplaced(log)), logs.filter(isReplaced)]
+    return { logs: reached, replaced: ended, ...others, staged, unreachable }
   }
   return targets.length === 0 ? read([]) : withLocks(context, targets, options, read)
 }
@@ -166,15 +168,17 @@ async function readAll(
   context: OperationContext,
   tree: WorkTree,
   names: Names
-): Promise<Pick<TreeLog, 'logs' | 'filtered'>> {
+): Promise<Pick<TreeLog, 'logs' | 'filtered' | 'filteredGone'>> {
   const { paths, found, countsRestored } = names
   const { bases, signal } = context
   const { heads, filtered } = await readHeads(tree, names, signal)
   const headAt = (path: string) => heads.get(path)
   const bytesOf = (hash: string) => bases.get(hash)
   const isTold = (path: string) => !filtered.includes(path)
-  const lives = (await relevant(context, paths)).filter((one) => namesOf(one).every(isTold))
-  const known = lives.map((lineage) => withForgotten(lineage, context.history))
+  const lives = await relevant(context, paths)
+  const filteredGone = filtered.flatMap((path) => (found.has(path) ? [] : goneFrom(path, lives)))
+  const told = lives.filter((one) => namesOf(one).every(isTold))
+  const known = told.map((lineage) => withForgotten(lineage, context.history))
   const hashes = new Map<Buffer, string>()
   const hashOf = (bytes: Buffer) => {
     const hash = hashes.get(bytes) ?? contentHash(bytes)
@@ -219,7 +223,7 @@ async function readAll(
         renamers: [],
         modeMaker: undefined
       })
-  return { logs: logs.filter(differs), filtered }
+  return { logs: logs.filter(differs), filtered, filteredGone }
 }
 
 function differs({ head, now }: FileLog): boolean {

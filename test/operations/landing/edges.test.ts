@@ -77,6 +77,36 @@ t.test('files with changes by unknown authors are named, and nothing of them is 
   t.match(await as('ann').call('land_prepare', {}), { plan: [], unknown: ['f'] })
 })
 
+t.test(
+  'a file of a filter that another has removed stands in the way of a file at the name of its folder',
+  async (t) => {
+    const files = {
+      '.gitattributes': '*.x filter=none\n',
+      'd/a.x': 'a\n',
+      'e.x': 'e\n',
+      'f/a.x': 'a\n',
+      'g/a.x': 'a\n'
+    }
+    const { tree, as, git, head, land } = await landingScene(t, files)
+    const [ann, bob] = [as('ann'), as('bob')]
+    for (const path of ['d/a.x', 'e.x']) await bob.call('async_delete', { path })
+    await bob.call('async_rename', { old_path: 'g/a.x', new_path: 'b.x' })
+    await ann.call('async_delete', { path: 'f/a.x' })
+    for (const folder of ['d', 'f', 'g']) rmSync(tree.path(folder), { recursive: true, force: true })
+    for (const path of ['d', 'e.x/y', 'f', 'g']) await ann.call('async_write', { path, content: 'ann\n' })
+    const parent = git('rev-parse', 'HEAD')
+    t.match(await land('ann'), {
+      status: 'dependent',
+      dependent: ['d', 'e.x/y', 'g'].map((path) => ({ path, agent_id: 'bob' }))
+    })
+    t.equal(git('rev-parse', 'HEAD'), parent)
+    t.match(await land('ann', { paths: ['f'] }), { status: 'ok', paths: ['f'] })
+    t.equal(head('f'), 'ann\n')
+    t.match(await land('ann', { with: ['bob'] }), { status: 'ok', paths: ['d', 'e.x/y', 'g'] })
+    t.same([head('d'), head('e.x/y'), head('d/a.x')], ['ann\n', 'ann\n', undefined])
+  }
+)
+
 // Other systems do not take these names.
 const namesOfLinux = { skip: process.platform !== 'linux' }
 
