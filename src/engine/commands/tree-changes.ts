@@ -3,6 +3,7 @@ import { lstatSync, type BigIntStats } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { orUndefined } from '../../support/attempt.ts'
 import { anySignal } from '../../support/lazy-signal.ts'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
 import { createSlices } from '../../support/slices.ts'
@@ -155,7 +156,8 @@ export function hasChanged(path: string, stat: BigIntStats | undefined, begun: M
   return false
 }
 
-const look = (path: string): BigIntStats | undefined => lstatSync(path, { throwIfNoEntry: false, bigint: true })
+/** Nothing is at a path of whose folders one is a file by now, too: Node throws ENOTDIR then. */
+const look = (path: string): BigIntStats | undefined => orUndefined(() => lstatSync(path, { bigint: true }))
 
 const hasChangedSince = ({ dev, ctimeNs }: BigIntStats, begun: Moment) => ctimeNs >= stampsOf(begun, dev).from
 
