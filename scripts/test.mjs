@@ -12,6 +12,14 @@ import { fail, prepare, projectRoot } from './prepare.mjs'
 import { bundledTest, runTestFile } from './test-file.mjs'
 
 const slowestCount = 10
+/** They take longest, so they begin first: at the end of a run each would keep one processor, and leave the others idle. */
+const longest = [
+  'program/setup/real-clients',
+  'program/setup/set-ups',
+  'harness/commands/campaign',
+  'program/run/isolated',
+  'board/attention'
+]
 const suites = join(projectRoot, 'dist', 'suites')
 
 prepare()
@@ -28,7 +36,11 @@ const { values: options, positionals } = parseArgs({
 const all = onSystem(options.changed ? changedTests(findTests()) : findTests())
 if (all.length === 0 && options.changed) fail('no test file reaches what differs from main')
 const leftOut = options.without.length === 0 ? [] : choose(all, options.without.map(withoutEnds))
-const waiting = choose(all, positionals.map(withoutEnds)).filter((name) => !leftOut.includes(name))
+const chosen = choose(all, positionals.map(withoutEnds)).filter((name) => !leftOut.includes(name))
+const waiting = [
+  ...longest.filter((name) => chosen.includes(name)),
+  ...chosen.filter((name) => !longest.includes(name))
+]
 // Wine can break down behind the last file that `npm run test:wine` has left.
 if (waiting.length === 0 && process.send === undefined) fail('all test files are left out')
 const isOneFile = waiting.length === 1

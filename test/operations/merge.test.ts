@@ -1,7 +1,7 @@
 // Late changes that are merged, or not, as their callers see them over REST and MCP.
 import { readFileSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { inTurn, lengthOf } from '../fixtures/length.ts'
+import { lengthOf } from '../fixtures/length.ts'
 import { connect, transports, type TestClient, type TransportName } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
@@ -40,50 +40,56 @@ async function change(bob: TestClient, path: string, before: string, content: st
   return hash as string
 }
 
-for (const [transport, test] of inTurn(t, transports)) {
-  test(`${transport}: a change that touches no other lands in one call, and tells what others had changed`, async (t) => {
-    const { tree, ann, bob } = await scene(t, { transport })
-    const others = put(base, 5)
-    const previous_hash = await change(bob, 'f.txt', base, others)
-    const answer = await ann.call('async_update', {
-      ...late,
-      patches: [{ old_string: 'line 15', new_string: 'mine' }]
-    })
-    t.match(answer, {
-      status: 'ok',
-      merged: true,
-      changed: true,
-      previous_hash,
-      hash: hashOf(put(others, 15, 'mine')),
-      modified_by: [{ agent_id: 'bob', operation: 'async_update' }],
-      diff: { changes: [{ start_line: 5, end_line: 5, old_content: 'line 5', new_content: 'changed 5' }] }
-    })
-    t.equal(answer['modified_by'].length, 1, 'without the change itself')
-    t.equal(answer['notices'], undefined, 'the diff has told it')
-    t.equal(tree.read('f.txt'), put(others, 15, 'mine'))
-  })
+for (const transport of transports) {
+  t.test(
+    `${transport}: a change that touches no other lands in one call, and tells what others had changed`,
+    async (t) => {
+      const { tree, ann, bob } = await scene(t, { transport })
+      const others = put(base, 5)
+      const previous_hash = await change(bob, 'f.txt', base, others)
+      const answer = await ann.call('async_update', {
+        ...late,
+        patches: [{ old_string: 'line 15', new_string: 'mine' }]
+      })
+      t.match(answer, {
+        status: 'ok',
+        merged: true,
+        changed: true,
+        previous_hash,
+        hash: hashOf(put(others, 15, 'mine')),
+        modified_by: [{ agent_id: 'bob', operation: 'async_update' }],
+        diff: { changes: [{ start_line: 5, end_line: 5, old_content: 'line 5', new_content: 'changed 5' }] }
+      })
+      t.equal(answer['modified_by'].length, 1, 'without the change itself')
+      t.equal(answer['notices'], undefined, 'the diff has told it')
+      t.equal(tree.read('f.txt'), put(others, 15, 'mine'))
+    }
+  )
 
-  test(`${transport}: a change that touches another is contention, with the place in all three, and nothing is written`, async (t) => {
-    const { tree, ann, bob } = await scene(t, { transport })
-    const others = `first\n${put(base, 5)}`
-    const current_hash = await change(bob, 'f.txt', base, others)
-    t.match(await ann.call('async_update', { ...late, content: put(put(base, 6), 15) }), {
-      status: 'contention',
-      current_hash,
-      base_known: true,
-      message: /not merged: it conflicts at one place/,
-      diff: { changes: [{ type: 'added' }, { start_line: 5 }] },
-      merge_conflicts: [
-        {
-          reason: 'overlap',
-          base: { start_line: 5, end_line: 6, content: 'line 5\nline 6\n' },
-          current: { start_line: 6, end_line: 7, content: 'changed 5\nline 6\n' },
-          incoming: { start_line: 5, end_line: 6, content: 'line 5\nchanged 6\n' }
-        }
-      ]
-    })
-    t.equal(tree.read('f.txt'), others)
-  })
+  t.test(
+    `${transport}: a change that touches another is contention, with the place in all three, and nothing is written`,
+    async (t) => {
+      const { tree, ann, bob } = await scene(t, { transport })
+      const others = `first\n${put(base, 5)}`
+      const current_hash = await change(bob, 'f.txt', base, others)
+      t.match(await ann.call('async_update', { ...late, content: put(put(base, 6), 15) }), {
+        status: 'contention',
+        current_hash,
+        base_known: true,
+        message: /not merged: it conflicts at one place/,
+        diff: { changes: [{ type: 'added' }, { start_line: 5 }] },
+        merge_conflicts: [
+          {
+            reason: 'overlap',
+            base: { start_line: 5, end_line: 6, content: 'line 5\nline 6\n' },
+            current: { start_line: 6, end_line: 7, content: 'changed 5\nline 6\n' },
+            incoming: { start_line: 5, end_line: 6, content: 'line 5\nchanged 6\n' }
+          }
+        ]
+      })
+      t.equal(tree.read('f.txt'), others)
+    }
+  )
 }
 
 t.test('without on_contention a late change is only reported', async (t) => {

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { changeKinds } from '../../../schemas/transaction.ts'
 import { operations } from '../../../src/operations/index.ts'
+import { isFull } from '../../fixtures/length.ts'
 import { createCase } from './case.ts'
 import { linkRules } from './link-rules.ts'
 import { printed, type Results } from './printed.ts'
@@ -35,7 +36,13 @@ function cellOf(rule: Rule, name: WayName): Cell {
   return rule.special?.[name] ?? rule.cells[way.kind](way)
 }
 
-for (const rule of rules)
+/** In the short form a rule is tried over every second way of each kind, the next rule over the others. */
+function isTried(at: number, name: WayName): boolean {
+  const alike = names.filter((other) => ways[other].kind === ways[name].kind)
+  return isFull || alike.length === 1 || (alike.indexOf(name) + at) % 2 === 0
+}
+
+for (const [at, rule] of rules.entries())
   t.test(rule.title, async (t) => {
     const row = new Map<string, string>()
     results.set(rule.title, row)
@@ -43,6 +50,10 @@ for (const rule of rules)
       const cell = cellOf(rule, name)
       if ('reason' in cell) {
         row.set(name, cell.reason)
+        continue
+      }
+      if (!isTried(at, name)) {
+        row.set(name, 'In full: npm run test:full')
         continue
       }
       row.set(name, 'FAILED')

@@ -1,5 +1,6 @@
 // Calls of tools on standard input and output: what the SDK answers at first, the operation itself answers from then on, in the same words.
 import t, { type Test } from 'tap'
+import { inTurn } from '../../fixtures/length.ts'
 import { argsFor, legacyHandshake, request } from '../../fixtures/rpc.ts'
 import { startStdio, type Message, type RpcAnswer, type StdioProgram } from '../../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
@@ -44,8 +45,8 @@ function comparable({ result, error }: RpcAnswer): unknown {
   return JSON.parse(JSON.stringify({ result, error }).replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'now'))
 }
 
-for (const era of Object.keys(eras)) {
-  t.test(`${era}: the first answer and the later ones are alike`, async (t) => {
+for (const [era, test] of inTurn(t, Object.keys(eras))) {
+  test(`${era}: the first answer and the later ones are alike`, async (t) => {
     const calls: [string, object | undefined][] = [
       ['async_read', { path: 'f' }],
       ['async_read', { path: 'f', offset: 1, limit: 1 }],
@@ -67,7 +68,7 @@ for (const era of Object.keys(eras)) {
     }
   })
 
-  t.test(`${era}: plain text is the same from the first answer on`, async (t) => {
+  test(`${era}: plain text is the same from the first answer on`, async (t) => {
     const { tool, tree } = connect(t, era, { ASYNC_CRUD_MCP_MCP__TEXT: 'plain' })
     for (const text of ['', 'one\n"two"\\\u2028\u{1F600}\n', 'no end', '\uFEFFmark\n']) {
       tree.write('f', text)
@@ -91,7 +92,7 @@ for (const era of Object.keys(eras)) {
     }
   })
 
-  t.test(`${era}: structured content and text are the same, whatever the file holds`, async (t) => {
+  test(`${era}: structured content and text are the same, whatever the file holds`, async (t) => {
     const { tool, tree } = connect(t, era)
     const texts = ['', '\n', '\\"\n\t\u0000\u001f', '\uFEFFmark\n', '\u2028\u{1F600}é\n'.repeat(9), '"'.repeat(5000)]
     for (const text of [...texts, ...texts]) {
@@ -102,7 +103,7 @@ for (const era of Object.keys(eras)) {
     }
   })
 
-  t.test(`${era}: what the protocol answers itself stays the SDK's`, async (t) => {
+  test(`${era}: what the protocol answers itself stays the SDK's`, async (t) => {
     const { tool, program } = connect(t, era)
     const common = eras[era]!.meta
     const wrong = [
@@ -137,7 +138,7 @@ for (const era of Object.keys(eras)) {
     if (era === '2026') t.match(await program.call('tools/call', odd), { error: { code: -32602 } })
   })
 
-  t.test(`${era}: a wait tells its progress, and can be cancelled`, async (t) => {
+  test(`${era}: a wait tells its progress, and can be cancelled`, async (t) => {
     const { tool, program } = connect(t, era)
     await tool('async_read', { path: 'f' })
     await tool('lock_try', { filepaths: ['f'], agent_id: 'ann' })
@@ -163,7 +164,7 @@ for (const era of Object.keys(eras)) {
     )
   })
 
-  t.test(`${era}: the name in _meta counts, and a hundred calls at once are each answered`, async (t) => {
+  test(`${era}: the name in _meta counts, and a hundred calls at once are each answered`, async (t) => {
     const { tool, program } = connect(t, era)
     const named = (name: string) => ({ ...eras[era]!.meta, 'async-crud-mcp/agent_id': name })
     const call = (name: string, input: object, agent: string) =>

@@ -123,7 +123,7 @@ t.test(
   'killed at any step of a named change, the next process knows whether it was made',
   { skip: cannotInject },
   async (t) => {
-    for (const point of someOf(points, 5)) {
+    for (const point of someOf(points, 3)) {
       await t.test(`${point.name}, ${point.title}`, async (t) => {
         // One thread, so that its fsyncs are counted in their order.
         const tree = makeKeptTree(t, { e: 'one', f: 'one' })
