@@ -21,7 +21,7 @@ import { wholeHash } from './change/named-version.ts'
 import { previewDiff } from './change/preview-diff.ts'
 import { meansOutside, requireKnown, toChoice } from './undo/choose.ts'
 import { composeChanges, type ChangedFile, type Composed } from './undo/compose.ts'
-import { readLineages } from './undo/lineages.ts'
+import { leftOf, readLineages, type LineageChange } from './undo/lineages.ts'
 import { takeBack, type TakenBack } from './undo/take-back.ts'
 
 export const asyncUndo = defineOperation({
@@ -134,10 +134,14 @@ async function plan(input: UndoInput, context: OperationContext): Promise<Plan> 
   requireKnown(input, lineages, context)
   const taken: TakenBack[] = []
   for (const lineage of lineages) {
-    const one = await takeBack(context, lineage, isChosen)
+    const one = await takeBack(context, lineage, { isChosen, isPartial: input.partial })
     if (one !== undefined) taken.push(one)
   }
-  const uncertain = lineages.reduce((sum, { changes }) => sum + changes.filter(isUncertain).length, 0)
+  const fits = (change: LineageChange) => isChosen(change) || isUncertain(change)
+  const uncertain = lineages.reduce(
+    (sum, { changes }) => sum + leftOf(changes, fits).left.filter(isUncertain).length,
+    0
+  )
   return { taken, uncertain }
 }
 

@@ -19,6 +19,7 @@ export interface NotedStep {
   readonly renamedFrom?: string | undefined
   readonly renamedTo?: string | undefined
   readonly restores?: number | undefined
+  readonly takesBack?: readonly number[] | undefined
 }
 
 export interface NoteAuthor {

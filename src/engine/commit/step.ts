@@ -52,6 +52,8 @@ export interface Step {
   readonly renamedTo?: string | undefined
   /** The version with which the file had ended that the path gets back, by its number in the history. */
   readonly restores?: number | undefined
+  /** See `Version.takesBack`. */
+  readonly takesBack?: readonly number[] | undefined
 }
 
 /** The version that the path has; undefined if there is nothing, or what is no version. */
@@ -168,7 +170,7 @@ export async function prepareStep(
     }
     check()
     let isApplied = false
-    const { renamedFrom, renamedTo, restores } = change
+    const { renamedFrom, renamedTo, restores, takesBack } = change
     const noted: NotedStep = {
       path: place.path,
       staged,
@@ -177,7 +179,8 @@ export async function prepareStep(
       after: markAfter(staged),
       ...(renamedFrom !== undefined && { renamedFrom }),
       ...(renamedTo !== undefined && { renamedTo }),
-      ...(restores !== undefined && { restores })
+      ...(restores !== undefined && { restores }),
+      ...(takesBack !== undefined && { takesBack })
     }
     return {
       change,

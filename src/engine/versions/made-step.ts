@@ -16,6 +16,8 @@ export interface MadeStep {
   readonly renamedTo?: string | undefined
   /** See `Version.restores`. */
   readonly restores?: number | undefined
+  /** See `Version.takesBack`. */
+  readonly takesBack?: readonly number[] | undefined
   /** What the change has removed or replaced, if that was no version. */
   readonly over?: Entry | undefined
   /** True if a file was there before of which no version is known. */
@@ -36,9 +38,9 @@ export const nothing: Now = { kind: 'none' }
 export function factsOfArrival(
   tracked: TrackedFile,
   author: Author | undefined,
-  { renamedFrom, restores, over, wasThere, now: there }: MadeStep,
+  { renamedFrom, restores, takesBack, over, wasThere, now: there }: MadeStep,
   before: number | undefined
-): Pick<Version, 'renamedFrom' | 'restores' | 'was' | 'modes' | 'isCreated'> {
+): Pick<Version, 'renamedFrom' | 'restores' | 'takesBack' | 'was' | 'modes' | 'isCreated'> {
   const last = tracked.versions.at(-1)
   const isFirst = last === undefined && author !== undefined && wasThere !== true
   const isCreated = over === undefined && (last === undefined ? isFirst : !isSomethingThere(last))
@@ -48,6 +50,7 @@ export function factsOfArrival(
   return {
     ...(renamedFrom !== undefined && { renamedFrom }),
     ...(restores !== undefined && { restores }),
+    ...(takesBack !== undefined && { takesBack }),
     ...(was !== undefined && { was }),
     ...(modes !== undefined && { modes }),
     ...(isCreated && { isCreated })
@@ -72,9 +75,16 @@ export function sinceWhen({ mtimeNs, ctimeNs }: FileIdentity): number {
 export const toMs = (ns: bigint) => Number(ns / 1_000_000n)
 
 /** What is known of a file that leaves a path. */
-export function factsOfEnd(tracked: TrackedFile, { renamedTo, over }: MadeStep): Pick<Version, 'renamedTo' | 'was'> {
+export function factsOfEnd(
+  tracked: TrackedFile,
+  { renamedTo, takesBack, over }: MadeStep
+): Pick<Version, 'renamedTo' | 'takesBack' | 'was'> {
   const was = wasBefore(tracked, over)
-  return { ...(renamedTo !== undefined && { renamedTo }), ...(was !== undefined && { was }) }
+  return {
+    ...(renamedTo !== undefined && { renamedTo }),
+    ...(takesBack !== undefined && { takesBack }),
+    ...(was !== undefined && { was })
+  }
 }
 
 export function otherModes(before: number | undefined, there: Now): Version['modes'] {

@@ -27,7 +27,7 @@ export function recordSettled({ agentId, operation, changeSet, steps }: Note, pa
 
 /** @returns undefined if another program has changed it since, or it was recorded before the kill */
 function findMade(
-  { path, before, after, renamedFrom, renamedTo, restores }: NotedStep,
+  { path, before, after, renamedFrom, renamedTo, restores, takesBack }: NotedStep,
   agentId: string,
   { files, bases, history }: Parts
 ): MadeStep | undefined {
@@ -38,11 +38,12 @@ function findMade(
       const last = history.last(path)
       if (stat === undefined) {
         const isKnown = last !== undefined && !isSomethingThere(last) && last.agentId === agentId
-        return after !== null || isKnown ? undefined : { path, now: nothing, renamedTo }
+        return after !== null || isKnown ? undefined : { path, now: nothing, renamedTo, takesBack }
       }
       if (stat.isSymbolicLink()) {
         const now = linkAt(place)
-        return now === undefined || last?.link === now.entry.link ? undefined : { path, now, renamedFrom, restores }
+        if (now === undefined || last?.link === now.entry.link) return undefined
+        return { path, now, renamedFrom, restores, takesBack }
       }
       const bytes = stat.isFile() ? readNow(directory, name, maxBytes) : undefined
       if (bytes === undefined) return undefined
@@ -53,7 +54,7 @@ function findMade(
       if (isHash(after) && hash !== after) return undefined
       if (last?.hash === hash && last.agentId === agentId) return undefined
       bases.keep(hash, bytes)
-      return { path, now: { kind: 'file', hash, identity: identityOf(stat) }, renamedFrom, restores }
+      return { path, now: { kind: 'file', hash, identity: identityOf(stat) }, renamedFrom, restores, takesBack }
     } finally {
       place.close()
     }

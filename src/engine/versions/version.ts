@@ -39,6 +39,8 @@ export interface Version extends Author {
   readonly renamedTo?: string
   /** `seq` of the version with which the file had ended that is there again. */
   readonly restores?: number
+  /** Of an undo: `seq` of the versions whose changes it has taken back, and of undos that it has cancelled together with theirs. */
+  readonly takesBack?: readonly number[]
   /** What the version removed or replaced, if it was another file or had another mode. */
   readonly was?: Was
   /** Permission bits before and since, of a version that is known to have brought others. */
@@ -95,11 +97,13 @@ export function asLater(version: Version, modes?: Version['modes']): Version {
 // Measured: what a file takes beside its path, and a version beside its names.
 export const fileBytes = 900
 const versionBytes = 320
+const numberBytes = 8
 
 export function sizeOfVersion(version: Version): number {
   const { renamedFrom = '', renamedTo = '', was, changeSet = '', link = '', command = '', agents = [] } = version
+  const { takesBack = [] } = version
   const texts = [renamedFrom, renamedTo, changeSet, link, was?.link ?? '', command, ...agents]
-  return texts.reduce((sum, { length }) => sum + length, versionBytes)
+  return texts.reduce((sum, { length }) => sum + length, versionBytes + numberBytes * takesBack.length)
 }
 
 /** False if nothing was at the path. */

@@ -120,10 +120,10 @@ function isLogged({ step, isLeft }: Made): boolean {
 }
 
 function toLogged({ step, path, identity = unknownIdentity, over, moved, isLeft }: Made): MadeStep {
-  const { after, renamedTo, restores } = step
+  const { after, renamedTo, restores, takesBack } = step
   const from = after.kind === 'moved' && after.version !== undefined ? after.from.path : step.renamedFrom
   const renamedFrom = isLeft ? undefined : from
-  return { path, now: nowOf(after, identity, moved), over, renamedFrom, renamedTo, restores, isOwn: true }
+  return { path, now: nowOf(after, identity, moved), over, renamedFrom, renamedTo, restores, takesBack, isOwn: true }
 }
 
 function nowOf(after: Step['after'], identity: FileIdentity, moved: Entry | undefined): Now {

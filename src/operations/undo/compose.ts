@@ -116,10 +116,16 @@ export async function composeChanges(context: OperationContext, places: Readonly
         changes.set(one.target.path, { ...at(one.target.path, moved), ...arrival(one) })
     for (const one of useful) {
       const { lineage, target } = one
+      if (!isLeaving(one)) continue
+      const arriving = changes.get(lineage.path)
+      const left = isMove(one) ? { renamedTo: target.path } : { takesBack: one.takesBack }
       // What comes to the name that a file gives up takes its place in one step.
-      if (!isLeaving(one) || changes.has(lineage.path)) continue
-      const renamedTo = isMove(one) ? target.path : undefined
-      changes.set(lineage.path, { ...at(lineage.path, moved), after: { kind: 'none' }, renamedTo })
+      changes.set(
+        lineage.path,
+        arriving === undefined
+          ? { ...at(lineage.path, moved), after: { kind: 'none' }, ...left }
+          : { ...arriving, takesBack: [...(arriving.takesBack ?? []), ...(left.takesBack ?? [])] }
+      )
     }
     return [...changes.values()]
   }
@@ -136,13 +142,13 @@ export async function composeChanges(context: OperationContext, places: Readonly
     return { place, path, before, isMoved: moved.has(path) }
   }
 
-  function arrival(one: TakenBack): Pick<Step, 'after' | 'renamedFrom' | 'restores'> {
-    const { lineage } = one
+  function arrival(one: TakenBack): Pick<Step, 'after' | 'renamedFrom' | 'restores' | 'takesBack'> {
+    const { lineage, takesBack } = one
     const like = isThere(lineage) ? versions.get(lineage.path) : undefined
     const facts = isThere(lineage)
       ? { renamedFrom: isMove(one) ? lineage.path : undefined }
       : { restores: lineage.changes.at(-1)?.version.seq }
-    return { after: contentOf(one, like), ...facts }
+    return { after: contentOf(one, like), takesBack, ...facts }
   }
 
   function contentOf(one: TakenBack, like: FileVersion | undefined): Step['after'] {

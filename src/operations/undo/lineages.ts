@@ -66,6 +66,38 @@ function* entriesOf(events: readonly Event[]): Generator<readonly Event[]> {
   if (together.length > 0) yield together
 }
 
+export interface Left {
+  /** The chosen changes that are there to be taken back, oldest first. */
+  readonly left: readonly LineageChange[]
+  /** Chosen undos together with all that they have taken back: to take both back changes nothing. */
+  readonly cancelled: readonly LineageChange[]
+}
+
+/** What an undo has taken back is not there to be taken back again, unless that undo is taken back, too. */
+export function leftOf(changes: readonly LineageChange[], isChosen: (change: LineageChange) => boolean): Left {
+  const first = changes.findIndex(isChosen)
+  const since = first === -1 ? [] : changes.slice(first)
+  const chosen = since.filter(isChosen)
+  // All that has happened since: the file becomes what it was before.
+  if (chosen.length === since.length) return { left: chosen, cancelled: [] }
+  const chosenNumbers = new Set(chosen.map(({ version }) => version.seq))
+  const numbers = new Set(changes.map(({ version }) => version.seq))
+  const [taken, cancelled] = [new Set<number>(), new Set<number>()]
+  for (const { version } of changes.toReversed()) {
+    const { seq } = version
+    if (taken.has(seq) || cancelled.has(seq)) continue
+    // Of two files that met at one name, the version of the undo names the changes of both.
+    const own = (version.takesBack ?? []).filter((one) => numbers.has(one))
+    if (!chosenNumbers.has(seq)) for (const one of own) taken.add(one)
+    else if (own.length > 0 && own.every((one) => chosenNumbers.has(one)))
+      for (const one of [seq, ...own]) cancelled.add(one)
+  }
+  return {
+    left: chosen.filter(({ version: { seq } }) => !taken.has(seq) && !cancelled.has(seq)),
+    cancelled: chosen.filter(({ version: { seq } }) => cancelled.has(seq))
+  }
+}
+
 class Lives {
   readonly all: Lineage[] = []
   /** By the name that it has, or had last. */

@@ -5,7 +5,7 @@ import type { OperationContext } from '../../engine/call/context.ts'
 import { contentHash } from '../../engine/files/content-hash.ts'
 import { shownPath } from '../../engine/notices/shown-path.ts'
 import { VersionTexts } from '../change/version-texts.ts'
-import type { Lineage, LineageChange, State } from './lineages.ts'
+import { leftOf, type Lineage, type LineageChange, type State } from './lineages.ts'
 
 /** What the file is to be. */
 export interface Target {
@@ -25,16 +25,18 @@ export interface Target {
 export interface TakenBack {
   readonly lineage: Lineage
   readonly target: Target
-  /** Changes that are taken back. */
+  /** Changes that are taken back: of which something was there. */
   readonly count: number
+  /** See `Version.takesBack`. */
+  readonly takesBack: readonly number[]
   readonly conflicts: readonly UndoConflict[]
 }
 
-/** Changes that follow one another without one of others between them. */
+/** Changes of which each begins where the one before it ended. */
 interface Run {
   readonly first: LineageChange
   readonly last: LineageChange
-  readonly count: number
+  readonly changes: readonly LineageChange[]
   /** Permission bits at its start, and at its end, as far as it is known to have changed them. */
   readonly modes: { readonly before?: number | undefined; readonly since?: number | undefined }
 }
@@ -44,38 +46,58 @@ type Reason = UndoConflict['reason']
 export async function takeBack(
   context: OperationContext,
   lineage: Lineage,
-  isChosen: (change: LineageChange) => boolean
+  { isChosen, isPartial }: { readonly isChosen: (change: LineageChange) => boolean; readonly isPartial: boolean }
 ): Promise<TakenBack | undefined> {
-  const runs = runsOf(lineage.changes, isChosen)
+  const { left, cancelled } = leftOf(lineage.changes, isChosen)
+  const runs = runsOf(lineage.changes, left)
   if (runs.length === 0) return undefined
   let target = toTarget(lineage, context.history.was(lineage.path)?.mode)
-  let count = 0
+  const taken: LineageChange[] = []
   const conflicts: UndoConflict[] = []
-  for (const run of runs) {
+  for (const run of runs) await takeRun(run)
+  const takesBack = taken.length === 0 ? [] : [...taken, ...cancelled].map(({ version }) => version.seq)
+  return { lineage, target, count: taken.length, takesBack, conflicts }
+
+  async function takeRun(run: Run): Promise<void> {
+    const { changes } = run
     const next = await takeRunBack(context, target, run)
-    if ('reason' in next) conflicts.push(next)
-    else {
+    if (!('reason' in next)) {
+      if (!isSameTarget(target, next)) taken.push(...changes)
       target = next
-      count += run.count
-    }
+    } else if (isPartial && changes.length > 1)
+      for (const change of changes.toReversed()) await takeRun(extended(undefined, change))
+    else conflicts.push(next)
   }
-  return { lineage, target, count, conflicts }
+}
+
+function isSameTarget(one: Target, other: Target): boolean {
+  const [now, next] = [one.content, other.content]
+  if (one.path !== other.path || now.kind !== next.kind) return false
+  if (now.kind === 'bytes' && next.kind === 'bytes') return now.hash === next.hash && now.mode === next.mode
+  return now.kind !== 'link' || next.kind !== 'link' || now.target === next.target
 }
 
 /** The newest first. */
-function runsOf(changes: readonly LineageChange[], isChosen: (change: LineageChange) => boolean): Run[] {
+function runsOf(all: readonly LineageChange[], left: readonly LineageChange[]): Run[] {
+  const following = new Map(all.map((change, at) => [change, all[at + 1]]))
   const runs: Run[] = []
-  let run: Run | undefined
-  for (const change of changes) {
-    if (!isChosen(change)) run = undefined
-    else {
-      if (run !== undefined) runs.pop()
-      const { first = change, count = 0, modes = {} } = run ?? {}
-      run = { first, last: change, count: count + 1, modes: modesSince(modes, change) }
-      runs.push(run)
-    }
+  for (const change of left) {
+    const run = runs.at(-1)
+    const isNext = run !== undefined && (following.get(run.last) === change || isUnchangedBetween(run.last, change))
+    if (isNext) runs.pop()
+    runs.push(extended(isNext ? run : undefined, change))
   }
   return runs.reverse()
+}
+
+function extended(run: Run | undefined, change: LineageChange): Run {
+  const { first = change, changes = [], modes = {} } = run ?? {}
+  return { first, last: change, changes: [...changes, change], modes: modesSince(modes, change) }
+}
+
+function isUnchangedBetween({ path, after }: LineageChange, { from, before }: LineageChange): boolean {
+  if (path !== from || after.kind === 'unread') return false
+  return isSame(after, before) || (after.kind === 'none' && before.kind === 'none')
 }
 
 function modesSince({ before, since }: Run['modes'], { version, ...change }: LineageChange): Run['modes'] {

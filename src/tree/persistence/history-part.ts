@@ -189,10 +189,11 @@ function isVersion(value: unknown): boolean {
     seq: 'number'
   })
   if (!isOne || !isFields(value) || !isWas(value['was']) || !isModes(value['modes'])) return false
-  const { changeSet, link, restores, command, agents = [] } = value
+  const { changeSet, link, restores, takesBack = [], command, agents = [] } = value
   if (!Array.isArray(agents) || !agents.every((agent) => typeof agent === 'string')) return false
   if (![changeSet, link, command].every((text) => ['string', 'undefined'].includes(typeof text))) return false
   if (!['number', 'undefined'].includes(typeof restores)) return false
+  if (!Array.isArray(takesBack) || !takesBack.every(Number.isInteger)) return false
   return value['hash'] === null || typeof value['hash'] === 'string'
 }
 

@@ -27,6 +27,9 @@ export interface StepMade {
   readonly after: Entry
   /** Of a rename: all names that it involves. What was there has another one now, or what is there had another. */
   readonly moves?: readonly string[] | undefined
+  /** Of an undo: the steps of this path that it has taken back, and those of any that it may have. */
+  readonly takesBack?: readonly StepMade[] | undefined
+  readonly mayTakeBack?: readonly StepMade[] | undefined
 }
 export interface Change {
   readonly agent: string
@@ -51,11 +54,14 @@ export interface Selection {
   readonly version?: { readonly path: string; readonly text: string } | undefined
 }
 
-export type Undone =
+/** `chosen`: what is selected and not taken back already. */
+export type Undone = { readonly chosen: ReadonlySet<StepMade> } &
   /** What each path becomes. With conflicts, that counts for a partial undo only. */
-  | { readonly is: 'known'; readonly steps: readonly StepMade[]; readonly conflicts: readonly string[] }
-  /** Others have renamed, created or removed what the changes made: a conflict, or an undo that keeps all lines of others. */
-  | { readonly is: 'open'; readonly owed: readonly string[] }
+  (
+    | { readonly is: 'known'; readonly steps: readonly StepMade[]; readonly conflicts: readonly string[] }
+    /** Others have renamed, created or removed what the changes made: a conflict, or an undo that keeps all lines of others. */
+    | { readonly is: 'open'; readonly owed: readonly string[] }
+  )
 
 export const external = 'external'
 const outside: readonly Author[] = [external, null]
@@ -189,36 +195,46 @@ export class Model {
   }
 
   /**
-   * If only the chosen changes have touched a path since the first of them, it becomes what it was before that. If all that happened to it
-   * since are edits, those chosen go by three-way merges, the newest first, and those that follow one another as one.
+   * What an undo has taken back is not taken back again (`leftOf`). If only the chosen changes have touched a path since the first of them,
+   * it becomes what it was before that. If all that happened to it since are edits, those chosen go by three-way merges, the newest first,
+   * and those between which nothing has changed as one; by a partial undo one by one where that is a conflict.
    */
-  undo(agent: string, selection: Selection): Undone {
-    const isChosen = (change: Change, step: StepMade) => doesSelect(selection, change, step)
-    const touched = this.log.map((change) => ({
-      change,
-      chosen: change.steps.filter((step) => isChosen(change, step))
-    }))
-    if (touched.some(({ change, chosen }) => isCut(selection, change, chosen))) return this.open(touched)
-    const paths = new Set(touched.flatMap(({ chosen }) => chosen.map(({ path }) => path)))
+  undo(agent: string, selection: Selection, isPartial: boolean): Undone {
+    const selected = new Set(
+      this.log.flatMap((change) => change.steps.filter((step) => doesSelect(selection, change, step)))
+    )
+    const perhapsGone = new Set(this.log.flatMap(({ steps }) => steps.flatMap(({ mayTakeBack = [] }) => mayTakeBack)))
+    const isUnclear = (step: StepMade) => perhapsGone.has(step) && (selected.has(step) || step.takesBack !== undefined)
+    const paths = [...new Set([...selected].map(({ path }) => path))].map((path) => {
+      const life = this.log.flatMap(({ steps }) => steps.filter((step) => step.path === path))
+      const own = life.filter((step) => selected.has(step))
+      const isWhole = life.indexOf(own[0]!) + own.length === life.length
+      const isKnown = isWhole || !life.some(isUnclear)
+      const { left, cancelled } = isWhole || !isKnown ? { left: own, cancelled: [] } : leftOf(life, selected)
+      return { path, life, isKnown, left, cancelled }
+    })
+    const chosen = new Set(paths.flatMap(({ left }) => left))
+    if (paths.some(({ isKnown }) => !isKnown)) return this.open(chosen)
+    if (this.log.some((change) => isCut(selection, change, chosen))) return this.open(chosen)
     const [steps, conflicts]: [StepMade[], string[]] = [[], []]
-    for (const path of paths) {
-      const life = touched.flatMap(({ change, chosen }) =>
-        change.steps.filter((step) => step.path === path).map((step) => ({ step, isChosen: chosen.includes(step) }))
-      )
-      const since = life.slice(life.findIndex(({ isChosen }) => isChosen))
+    for (const { path, life, left, cancelled } of paths) {
       const before = this.at(path)
-      if (since.every(({ isChosen }) => isChosen)) {
-        const moves = since.flatMap(({ step }) => step.moves ?? [])
-        const after = this.brought(since[0]!.step.before, agent)
-        steps.push({ path, before, after, moves: moves.length > 0 ? moves : undefined })
-      } else if (!since.every(({ step }) => isEdit(step))) return this.open(touched)
+      if (left.length === 0) continue
+      const since = life.slice(life.indexOf(left[0]!))
+      if (since.length === left.length) {
+        const moves = since.flatMap(({ moves = [] }) => moves)
+        const made = { path, before, after: this.brought(since[0]!.before, agent) }
+        // Which of the files that were at the path have changed is not known here.
+        if (moves.length > 0) steps.push({ ...made, moves, mayTakeBack: left })
+        else steps.push({ ...made, takesBack: [...left, ...cancelled] })
+      } else if (!since.every(isEdit)) return this.open(chosen)
       else {
-        const { text, isWhole } = takeBack(linesOf(before), since)
+        const { text, taken, isWhole } = takeBack(linesOf(before), left, isPartial)
         if (!isWhole) conflicts.push(path)
-        steps.push({ path, before, after: this.brought(text, agent) })
+        steps.push({ path, before, after: this.brought(text, agent), takesBack: [...taken, ...cancelled] })
       }
     }
-    return { is: 'known', steps: steps.filter(isChange), conflicts }
+    return { is: 'known', chosen, steps: steps.filter(isChange), conflicts }
   }
 
   /** What an undo brings back: a line is by one of those who made it before, or by the agent that undoes. */
@@ -234,10 +250,10 @@ export class Model {
   }
 
   /** Lines that are there and that no chosen change has made. */
-  private open(touched: readonly { readonly chosen: readonly StepMade[] }[]): Undone {
-    const own = new Set(touched.flatMap(({ chosen }) => chosen.flatMap(({ after }) => linesOf(after))))
+  private open(chosen: ReadonlySet<StepMade>): Undone {
+    const own = new Set([...chosen].flatMap(({ after }) => linesOf(after)))
     const owed = [...this.tree.values()].flatMap((entry) => linesOf(entry)).filter((line) => !own.has(line))
-    return { is: 'open', owed }
+    return { is: 'open', chosen, owed }
   }
 }
 
@@ -280,9 +296,9 @@ function isEdit({ moves, before, after }: StepMade): boolean {
 }
 
 /** Of several renames that were made together, only some are chosen. */
-function isCut({ version }: Selection, { steps }: Change, chosen: readonly StepMade[]): boolean {
+function isCut({ version }: Selection, { steps }: Change, chosen: ReadonlySet<StepMade>): boolean {
   const moved = steps.filter(({ moves }) => moves !== undefined)
-  const few = chosen.filter(({ moves }) => moves !== undefined).length
+  const few = moved.filter((step) => chosen.has(step)).length
   const isOne = moved.length === 2 && moved.some(({ after }) => after === undefined)
   return few > 0 && (few < moved.length || (version !== undefined && !isOne))
 }
@@ -305,17 +321,43 @@ function doesSelect({ agent, set, since, until, paths, version }: Selection, cha
   )
 }
 
-function takeBack(now: Text, life: readonly { readonly step: StepMade; readonly isChosen: boolean }[]) {
+/**
+ * The selected steps of a path without those that an undo has taken back, as long as it stands: an undo that is selected stands no longer.
+ * One that is selected with all that it has taken back has come to nothing, and so have they.
+ */
+function leftOf(life: readonly StepMade[], selected: ReadonlySet<StepMade>) {
+  const [gone, cancelled] = [new Set<StepMade>(), new Set<StepMade>()]
+  for (const step of life.toReversed()) {
+    if (gone.has(step) || cancelled.has(step)) continue
+    const { takesBack = [] } = step
+    if (!selected.has(step)) for (const each of takesBack) gone.add(each)
+    else if (takesBack.length > 0 && takesBack.every((each) => selected.has(each)))
+      for (const each of [step, ...takesBack]) cancelled.add(each)
+  }
+  const left = life.filter((step) => selected.has(step) && !gone.has(step) && !cancelled.has(step))
+  return { left, cancelled: [...cancelled] }
+}
+
+/** Steps of which each begins with what the one before it has left are taken back as one. */
+function takeBack(now: Text, left: readonly StepMade[], isPartial: boolean) {
   let text = now
   let isWhole = true
-  for (let last = life.length - 1; last >= 0; last -= 1) {
-    if (!life[last]!.isChosen) continue
-    let first = last
-    while (life[first - 1]?.isChosen) first -= 1
-    const result = merge(linesOf(life[last]!.step.after), text, linesOf(life[first]!.step.before))
-    if (result === 'conflict') isWhole = false
-    else text = result
-    last = first
+  const taken: StepMade[] = []
+  const take = (run: readonly StepMade[]) => {
+    const result = merge(linesOf(run.at(-1)!.after), text, linesOf(run[0]!.before))
+    if (result !== 'conflict') {
+      // What has no part in the file any more stays as it is.
+      if (result.join('') !== text.join('')) taken.push(...run)
+      text = result
+    } else if (isPartial && run.length > 1) for (const step of run.toReversed()) take([step])
+    else isWhole = false
   }
-  return { text, isWhole }
+  const runs: StepMade[][] = []
+  for (const step of left) {
+    const run = runs.at(-1)
+    if (run !== undefined && isSame(run.at(-1)!.after, step.before)) run.push(step)
+    else runs.push([step])
+  }
+  for (const run of runs.toReversed()) take(run)
+  return { text, taken, isWhole }
 }

@@ -20,7 +20,7 @@ export async function undo(
   const before = new Map(world.model.tree)
   const tried = isTriedFirst ? await world.call('async_undo', { ...call, dry_run: true }) : undefined
   if (tried !== undefined) world.checkDisk()
-  const expected = world.model.undo(world.agent(agent), selection)
+  const expected = world.model.undo(world.agent(agent), selection, isPartial)
   const answer = await world.call('async_undo', call)
   const isDoubtful = selection.version !== undefined && !isExactVersion(world, selection.version)
   if (isDoubtful && answer['error_code'] === 'VERSION_NOT_KEPT') return
@@ -34,7 +34,7 @@ export async function undo(
     world.expect('conflicts', [...new Set(paths)].sort(), [...expected.conflicts].sort())
     if (!isRefused) world.apply(steps, world.agent(agent), answer['change_set'])
   } else {
-    const made = answer['status'] === 'ok' ? difference(world, answer) : []
+    const made = answer['status'] === 'ok' ? difference(world, answer, expected.chosen) : []
     if (answer['status'] !== 'ok') world.expect('status of the undo', answer['status'], 'contention')
     const owed = expected.is === 'open' ? expected.owed : []
     world.apply(made, world.agent(agent), answer['change_set'])
@@ -161,7 +161,7 @@ function isExactVersion(world: World, { path, text }: { readonly path: string; r
 }
 
 /** What the disk has become beside what the model says. Files that have changed places look like files that were edited. */
-function difference(world: World, answer: Answer): StepMade[] {
+function difference(world: World, answer: Answer, chosen: ReadonlySet<StepMade>): StepMade[] {
   const files = answer['files'] as { path: string; new_path?: string }[]
   // A file can have been exchanged for another one with the same content, whose lines have other authors.
   const named = new Set(files.flatMap(({ path, new_path = path }) => [path, new_path]))
@@ -172,5 +172,6 @@ function difference(world: World, answer: Answer): StepMade[] {
   const isMoving =
     changed.some(({ before, after }) => before?.kind !== 'file' || after?.kind !== 'file' || isSame(before, after)) ||
     files.some(({ new_path }) => new_path !== undefined)
-  return changed.map((step) => ({ ...step, moves: isMoving ? changed.map(({ path }) => path) : undefined }))
+  const moves = isMoving ? changed.map(({ path }) => path) : undefined
+  return changed.map((step) => ({ ...step, moves, mayTakeBack: [...chosen] }))
 }

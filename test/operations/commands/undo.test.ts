@@ -41,6 +41,36 @@ t.test('what one of two commands made is left, and said; include_uncertain takes
   t.equal(tree.read('a.txt'), content)
 })
 
+t.test('what one possible author has taken back the other has, too, and neither finds a conflict', async (t) => {
+  const { tree, bob, session } = await startHooks(t)
+  const [anna, carl, dora] = [session('anna'), session('carl'), session('dora')]
+  await anna.read(tree.path('a.txt'), content)
+  let now = content
+  for (const [other, line, made] of [
+    [carl, 'line 9\n', 'first 9\n'],
+    [dora, 'first 9\n', 'second 9\n']
+  ] as const) {
+    await anna.before('Bash', { command: 'python3 one.py' })
+    await other.before('Bash', { command: 'python3 two.py' })
+    now = now.replace(line, made)
+    tree.write('a.txt', now)
+    await anna.after('Bash', { command: 'python3 one.py' })
+    await other.after('Bash', { command: 'python3 two.py' })
+    await bob.call('async_history', { path: 'a.txt' })
+  }
+  const undo = (agent: string, more: object = {}) =>
+    bob.call('async_undo', { by_agent: `claude-code/${agent}`, ...more })
+  const uncertainToo = { include_uncertain: true }
+  t.match(await undo('anna', uncertainToo), { status: 'ok', undone: 2 })
+  t.equal(tree.read('a.txt'), content)
+  for (const agent of ['anna', 'carl', 'dora']) {
+    const again = await undo(agent, uncertainToo)
+    t.match(again, { status: 'ok', undone: 0, conflicts: [], message: /taken back already/ }, agent)
+    t.equal((await undo(agent))['uncertain'], undefined, agent)
+  }
+  t.equal(tree.read('a.txt'), content)
+})
+
 t.test('bytes and mode are taken back together, or neither if another has changed the mode since', async (t) => {
   const { tree, bob, session, history } = await startHooks(t)
   const [anna, carl] = [session('anna'), session('carl')]

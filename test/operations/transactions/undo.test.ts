@@ -76,6 +76,91 @@ t.test("the work of one agent is taken back, the others' stays, and the undo can
   t.same([tree.all().includes('g'), tree.read('new/n')], [false, 'n\n'])
 })
 
+t.test('what is taken back already is in the way of nothing, until it is given back', async (t) => {
+  const { tree, as } = await scene(t, undefined, { persistence: { enabled: true } })
+  const [ann, bob, operator] = [as('ann'), as('bob'), as('operator')]
+  await edit(ann, 'f', 'line 9\n', 'first 9\n', { change_set: 'first' })
+  await edit(bob, 'f', 'line 2\n', 'bob 2\n')
+  await edit(ann, 'f', 'first 9\n', 'second 9\n', { change_set: 'second' })
+  const others = base.replace('line 2\n', 'bob 2\n')
+  const first = others.replace('line 9\n', 'first 9\n')
+  const second = others.replace('line 9\n', 'second 9\n')
+  const taken = await undo(operator, { by_agent: 'ann' })
+  t.match(taken, { status: 'ok', undone: 2 })
+  t.equal(tree.read('f'), others)
+  for (const again of [{ by_agent: 'ann' }, { of_change_set: 'second' }, { of_change_set: 'first' }])
+    t.match(await undo(operator, again), { status: 'ok', undone: 0, conflicts: [], message: /taken back already/ })
+  t.equal(tree.read('f'), others)
+  const redone = await undo(operator, { of_change_set: taken['change_set'] })
+  t.match(redone, { status: 'ok', undone: 1 })
+  t.equal(tree.read('f'), second)
+  t.match(await undo(operator, { of_change_set: 'first' }), {
+    status: 'contention',
+    conflicts: [{ reason: 'overlap' }]
+  })
+  t.match(await undo(operator, { of_change_set: 'second' }), { status: 'ok', undone: 1 })
+  t.equal(tree.read('f'), first)
+  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 1 }, 'the rest of them')
+  t.equal(tree.read('f'), others)
+  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 0, conflicts: [] })
+  await edit(ann, 'f', 'line 9\n', 'third 9\n')
+  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 1 }, 'what was made since')
+  t.equal(tree.read('f'), others)
+  await edit(ann, 'f', 'line 9\n', 'fourth 9\n')
+  await edit(bob, 'f', 'fourth 9\n', 'bob 9\n')
+  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'contention', conflicts: [{ reason: 'overlap' }] })
+})
+
+t.test('what another has made again is its own, once an undo has taken it back', async (t) => {
+  const { tree, as } = await scene(t)
+  const [ann, bob, operator] = [as('ann'), as('bob'), as('operator')]
+  await edit(ann, 'f', 'line 9\n', 'ann 9\n')
+  await ann.call('async_write', { path: 'n', content: 'n\n' })
+  const taken = await undo(operator, { by_agent: 'ann' })
+  t.match(taken, { status: 'ok', undone: 2 })
+  await edit(bob, 'f', 'line 9\n', 'ann 9\n')
+  await bob.call('async_write', { path: 'n', content: 'n\n' })
+  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 0, conflicts: [] })
+  await edit(ann, 'f', 'line 2\n', 'ann 2\n')
+  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 1, conflicts: [] })
+  t.same([tree.read('f'), tree.read('n')], [base.replace('line 9\n', 'ann 9\n'), 'n\n'])
+  t.match(await undo(operator, { by_agent: 'bob' }), { status: 'ok', undone: 2, conflicts: [] })
+  t.same([tree.read('f'), tree.all().includes('n')], [base, false])
+})
+
+t.test('an agent that has taken its own changes back has nothing left, whatever others have made since', async (t) => {
+  const { tree, as } = await scene(t)
+  const [ann, bob] = [as('ann'), as('bob')]
+  const own = { by_agent: 'ann' }
+  await edit(ann, 'f', 'line 9\n', 'ann 9\n')
+  await edit(bob, 'f', 'line 2\n', 'bob 2\n')
+  await edit(ann, 'f', 'line 15\n', 'ann 15\n')
+  t.match(await undo(ann, own), { status: 'ok', undone: 2 })
+  await edit(bob, 'f', 'line 9\n', 'bob 9\n')
+  const others = base.replace('line 2\n', 'bob 2\n').replace('line 9\n', 'bob 9\n')
+  t.match(await undo(ann, own), { status: 'ok', undone: 0, conflicts: [], message: /taken back already/ })
+  t.equal(tree.read('f'), others)
+  await edit(bob, 'f', 'bob 9\n', 'line 9\n')
+  const all = await undo(bob, { by_agent: 'bob' })
+  t.match(all, { status: 'ok', conflicts: [] })
+  t.equal(tree.read('f'), base)
+  t.match(await undo(ann, own), { status: 'ok', undone: 0, conflicts: [] })
+  t.match(await undo(bob, { of_change_set: all['change_set'] }), { status: 'ok', undone: 1 }, 'a redo')
+  t.equal(tree.read('f'), base.replace('line 2\n', 'bob 2\n'))
+})
+
+t.test('an undo that has taken back more than is chosen is taken back itself', async (t) => {
+  const { tree, as } = await scene(t)
+  const [ann, bob] = [as('ann'), as('bob')]
+  const task = { change_set: 'task' }
+  await edit(ann, 'f', 'line 9\n', 'ann 9\n', task)
+  await edit(bob, 'f', 'line 2\n', 'bob 2\n', task)
+  t.match(await undo(ann, { of_change_set: 'task' }), { status: 'ok', undone: 2 })
+  t.equal(tree.read('f'), base)
+  t.match(await undo(bob, { by_agent: 'ann' }), { status: 'ok', undone: 2 })
+  t.equal(tree.read('f'), base.replace('line 2\n', 'bob 2\n'))
+})
+
 t.test('what a program outside has made of many files is taken back in one call, all or none', async (t) => {
   const names = Array.from({ length: 500 }, (_, index) => `dir${index % 7}/f${index}`)
   const { tree, as } = await scene(
@@ -180,6 +265,22 @@ t.test('conflicts are told with all three sides, and nothing is written unless p
   t.same([tree.read('f'), tree.read('g')], [before, 'ann g\n'])
   t.match(await undo(operator, { by_agent: 'ann', partial: true }), { status: 'ok', undone: 1, files: [{ path: 'g' }] })
   t.same([tree.read('f'), tree.read('g')], [before, 'g\n'])
+})
+
+t.test('partial takes back each change that can be, also of several in a row', async (t) => {
+  const { tree, as } = await scene(t)
+  const [ann, bob, operator] = [as('ann'), as('bob'), as('operator')]
+  await edit(ann, 'f', 'line 3\n', 'ann 3\n')
+  await edit(ann, 'f', 'line 9\n', 'ann 9\n')
+  await edit(bob, 'f', 'ann 3\n', 'bob on ann 3\n')
+  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'contention', undone: 0 })
+  const asked = { by_agent: 'ann', partial: true }
+  t.match(await undo(operator, asked), { status: 'ok', undone: 1, conflicts: [{ path: 'f', reason: 'overlap' }] })
+  t.equal(tree.read('f'), base.replace('line 3\n', 'bob on ann 3\n'))
+  t.match(await undo(operator, asked), { status: 'ok', undone: 0, message: /none of the changes can be taken back/ })
+  await edit(bob, 'f', 'bob on ann 3\n', 'ann 3\n')
+  t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 1 }, 'the rest of them')
+  t.equal(tree.read('f'), base)
 })
 
 t.test(

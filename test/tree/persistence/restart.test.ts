@@ -62,6 +62,23 @@ t.test(
   }
 )
 
+t.test(
+  'after a restart what an undo has taken back is known, and what another has made again since stays',
+  async (t) => {
+    const tree = makeKeptTree(t, { a: 'one\n' })
+    const update = (content: string, base: string) => ({ path: 'a', content, expected_hash: hashOf(base) })
+    const first = await tree.serveHere()
+    await first.call('async_update', { ...update('two\n', 'one\n'), agent_id: 'ann' })
+    t.match(await first.call('async_undo', { by_agent: 'ann', agent_id: 'operator' }), { status: 'ok', undone: 1 })
+    await first.server.app.close()
+
+    const second = await tree.serveHere()
+    await second.call('async_update', { ...update('two\n', 'one\n'), agent_id: 'bob' })
+    t.match(await second.call('async_undo', { by_agent: 'ann' }), { status: 'ok', undone: 0, conflicts: [] })
+    t.equal(tree.read('a'), 'two\n')
+  }
+)
+
 t.test('what is kept lies in the data folder of the user, and nobody else can read it', async (t) => {
   const tree = makeKeptTree(t, { 'a.txt': 'secret\n' })
   const { call, program } = await tree.serve()
