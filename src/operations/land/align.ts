@@ -9,7 +9,8 @@ export interface WeighedLine {
 
 /** Beyond it the first of several equal lines is taken. */
 const maxCells = 25_000_000
-const ofMatch = 10
+/** More lines count for more than what they weigh. */
+const ofMatch = 1000
 const bound = { maxEditLength: 5000, timeoutMs: 200 }
 
 /** @returns for each line of the text the index of its line in the sequence; undefined if it has none */

@@ -63,7 +63,7 @@ export function withHead<Change>(
     laid.push(...lines.slice(at, end).flatMap((line) => beyondHead(line, foreign)))
     at = end
   }
-  for (const [index, found] of align(lines.map(weigh), head).entries()) {
+  for (const [index, found] of align(weighAll(lines, head), head).entries()) {
     if (found === undefined) laid.push(taken(head[index]!, foreign))
     else {
       skipTo(found)
@@ -75,9 +75,30 @@ export function withHead<Change>(
   return { lines: countsRestored ? laid : cancel(laid) }
 }
 
-/** Of equal lines HEAD mostly has the one that it had, then one that is there. */
-function weigh<Change>({ text, made, removed }: Line<Change>): WeighedLine {
-  return { text, weight: made === undefined ? 2 : removed === undefined ? 1 : 0 }
+/** Of equal lines HEAD mostly has the one that it had, then one of a change that it has as a whole, then one that is there. */
+function weighAll<Change>(lines: readonly Line<Change>[], head: readonly string[]): WeighedLine[] {
+  const changes = new Map<Change, Line<Change>[]>()
+  for (const line of lines) {
+    if (line.made === undefined) continue
+    const own = changes.get(line.made.change)
+    if (own === undefined) changes.set(line.made.change, [line])
+    else own.push(line)
+  }
+  const whole = new Set([...changes].flatMap(([change, made]) => (hasWhole(made, head) ? [change] : [])))
+  return lines.map(({ text, made, removed }) => {
+    if (made === undefined) return { text, weight: 4 }
+    return { text, weight: (whole.has(made.change) ? 2 : 0) + (removed === undefined ? 1 : 0) }
+  })
+}
+
+/** Whether HEAD has the lines of a change that are still there, or all of them if none is, in their order. */
+function hasWhole<Change>(made: readonly Line<Change>[], head: readonly string[]): boolean {
+  const alive = made.filter(({ removed }) => removed === undefined)
+  let from = 0
+  return (alive.length > 0 ? alive : made).every(({ text }) => {
+    from = head.indexOf(text, from) + 1
+    return from > 0
+  })
 }
 
 /** HEAD has this line now. */

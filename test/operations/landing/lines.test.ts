@@ -105,6 +105,21 @@ t.test('what has been committed since is no difference any more, and the rest ke
   t.equal(land('1 2 3', stages, 'unknown', 'a 3'), '1 a 3', 'a line that only the file has')
 })
 
+t.test('of equal lines those are committed whose whole change is', async (t) => {
+  const stages = ['cid: u = . c . 9', 'ann: u = . c . u = . a . 9', 'bob: u = . c . r - . a . 9']
+  const overwritten = 'ann bob cid'
+  t.equal(land('9', stages, 'ann', '9', overwritten), 'u = . a . 9')
+  t.equal(land('9', stages, 'bob', 'u = . a . 9', overwritten), 'r - . a . 9')
+  t.equal(land('9', stages, 'cid', 'u = . a . 9', overwritten), 'u = . c . u = . a . 9')
+  t.equal(land('9', stages, 'cid', 'r - . a . 9', overwritten), 'u = . c . r - . a . 9')
+  const apart = ['dan: d 9', 'cid: u = . d c . 9', 'ann: u = . d c . u = . a . 9', 'bob: u = . d c . r - . a . 9']
+  t.equal(land('9', apart, 'bob', 'u = . a . 9', `${overwritten} dan`), 'r - . a . 9', 'a change at two places')
+  const between = ['cid: 1 c . u = . 9', 'ann: 1 c . r - . 9', 'dan: 1 c . u = . d . r - . 9', 'bob: 1 c . s ~ . d . r - . 9']
+  t.equal(land('1 9', between, 'ann', '1 c . u = . 9', overwritten), '1 c . r - . 9')
+  t.equal(land('1 9', between, 'dan', '1 c . u = . 9', `${overwritten} dan`), '1 c . u = . d . u = . 9')
+  t.equal(land('1 9', between, 'bob', '1 c . u = . d . u = . 9', `${overwritten} dan`), '1 c . s ~ . d . u = . 9')
+})
+
 t.test('what one takes away and brings back is as it was, whoever has made it', async (t) => {
   const stashed = ['ann: 1 a 3', 'bob: 1 a 3 b', 'external: 1 2 3', 'external: 1 a 3 b']
   t.equal(land('1 2 3', stashed, 'ann'), '1 a 3')
