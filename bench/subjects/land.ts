@@ -101,7 +101,8 @@ async function replay(repository: string, commits: number): Promise<Counts> {
     unclean: 0,
     edits: 0
   }
-  const random = createRandom(Number(process.env['BENCH_SEED'] ?? 1))
+  const seed = Number(process.env['BENCH_SEED'] ?? 1)
+  const only = process.env['BENCH_WINDOW']?.split(',')
   await withOwner(async (owner) => {
     const { root } = makeTree(owner)
     const git = gitIn(root)
@@ -111,7 +112,13 @@ async function replay(repository: string, commits: number): Promise<Counts> {
     const windows = windowsOf(git, commits)
     git('checkout', '-q', '--detach', windows[0]!.base)
     const { url } = await startProgram(owner, ['--dir', root], environment)
-    for (const one of windows) await replayWindow({ url, root, git, random, counts }, one)
+    for (const [index, one] of windows.entries()) {
+      windowCount = index + 1
+      if (only !== undefined && !only.includes(String(windowCount))) continue
+      // Each window is the same whether or not those before it are replayed.
+      const random = createRandom(seed * 100_003 + windowCount)
+      await replayWindow({ url, root, git, random, counts }, one)
+    }
   })
   return counts
 }
@@ -262,7 +269,6 @@ function hasForeign(made: string, wanted: string): boolean {
 
 /** Each hunk of each commit is one edit; what rests on another comes behind it. */
 function editsOf(git: Git, base: string, commits: readonly string[]) {
-  windowCount += 1
   const names = git('diff', '--name-only', '-z', '--no-renames', base, commits.at(-1)!, '--').split('\0')
   const touched = new Set([
     ...names,
