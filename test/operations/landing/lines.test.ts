@@ -114,7 +114,12 @@ t.test('of equal lines those are committed whose whole change is', async (t) => 
   t.equal(land('9', stages, 'cid', 'r - . a . 9', overwritten), 'u = . c . r - . a . 9')
   const apart = ['dan: d 9', 'cid: u = . d c . 9', 'ann: u = . d c . u = . a . 9', 'bob: u = . d c . r - . a . 9']
   t.equal(land('9', apart, 'bob', 'u = . a . 9', `${overwritten} dan`), 'r - . a . 9', 'a change at two places')
-  const between = ['cid: 1 c . u = . 9', 'ann: 1 c . r - . 9', 'dan: 1 c . u = . d . r - . 9', 'bob: 1 c . s ~ . d . r - . 9']
+  const between = [
+    'cid: 1 c . u = . 9',
+    'ann: 1 c . r - . 9',
+    'dan: 1 c . u = . d . r - . 9',
+    'bob: 1 c . s ~ . d . r - . 9'
+  ]
   t.equal(land('1 9', between, 'ann', '1 c . u = . 9', overwritten), '1 c . r - . 9')
   t.equal(land('1 9', between, 'dan', '1 c . u = . 9', `${overwritten} dan`), '1 c . u = . d . u = . 9')
   t.equal(land('1 9', between, 'bob', '1 c . u = . d . u = . 9', `${overwritten} dan`), '1 c . s ~ . d . u = . 9')
