@@ -9,8 +9,8 @@ export interface WeighedLine {
 
 /** Beyond it the first of several equal lines is taken. */
 const maxCells = 25_000_000
-/** More lines count for more than what they weigh. */
-const ofMatch = 1000
+/** More lines count for more than what all weigh: by the bound above the shorter side has at most 5,000. */
+const ofMatch = 50_000
 const bound = { maxEditLength: 5000, timeoutMs: 200 }
 
 /** @returns for each line of the text the index of its line in the sequence; undefined if it has none */
