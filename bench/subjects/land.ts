@@ -253,7 +253,7 @@ function patchOf(git: Git, from: string, to: string): string {
 
 /** For each file what is removed, then what is added. */
 function linesOf(patch: string): string {
-  const files = patch.split(/^(?=diff --git )/m).map((file) => file.split('\n').filter((line) => line !== '@@'))
+  const files = filesOf(patch).map((file) => file.split('\n').filter((line) => line !== '@@'))
   return files
     .flatMap((lines) => [
       ...lines.filter((line) => !line.startsWith('+')),
@@ -262,10 +262,20 @@ function linesOf(patch: string): string {
     .join('\n')
 }
 
+/** Whether a line is added or removed that the original has not. What a file had that both remove as a whole is no matter. */
 function hasForeign(made: string, wanted: string): boolean {
+  const removed = new Set(filesOf(wanted).filter(isRemoval).map(nameLine))
   const known = new Set(wanted.split('\n'))
-  return made.split('\n').some((line) => /^[+-]/.test(line) && !known.has(line))
+  return filesOf(made).some(
+    (file) =>
+      !(isRemoval(file) && removed.has(nameLine(file))) &&
+      file.split('\n').some((line) => /^[+-]/.test(line) && !known.has(line))
+  )
 }
+
+const filesOf = (patch: string) => patch.split(/^(?=diff --git )/m)
+const nameLine = (file: string) => file.slice(0, file.indexOf('\n'))
+const isRemoval = (file: string) => /^deleted file mode /m.test(file)
 
 /** Each hunk of each commit is one edit; what rests on another comes behind it. */
 function editsOf(git: Git, base: string, commits: readonly string[]) {
