@@ -1,6 +1,6 @@
 // Where several hosts make changes ready. A change takes effect by one rename out of its root's stage, which the next authority takes away.
 import { linkSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
-import { open, writeFile } from 'node:fs/promises'
+import { open, rename, writeFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
@@ -35,6 +35,8 @@ export interface Stages {
    * @throws Error of the file system: it takes no changes, or another authority has taken a stage
    */
   touch(): Promise<void>
+  /** Makes or replaces a file in the stage of the first root, by a rename as of any change. */
+  replace(name: string, text: string): Promise<void>
   /** Once the changes of earlier authorities are settled, and receipts judged: removes what they have left. */
   sweep(): void
 }
@@ -108,6 +110,12 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
     async touch() {
       await Promise.all(stages.map(({ stage }) => writeFile(stage.at(touched), '')))
     },
+    async replace(name, text) {
+      const { stage } = first
+      const made = stage.at(temporaryName())
+      await writeFile(made, text)
+      await rename(made, stage.at(name))
+    },
     sweep() {
       for (const { stage } of stages)
         for (const name of readdirSync(stage.at('.')).filter((other) => !isOfThisProcess(other)))
@@ -131,6 +139,11 @@ export function removeThrough(stage: Stage | undefined, { directory, name }: Ent
  */
 function inEpoch(epoch: number): string {
   return join(String(epoch), `of-${epoch}`)
+}
+
+/** In the stage of an authority, which may be another host. */
+export function pathInStage(root: string, epoch: number, name: string): string {
+  return join(root, ownFolder, stageFolder, inEpoch(epoch), name)
 }
 
 function takeStage(own: Own, root: string, epoch: number): number {

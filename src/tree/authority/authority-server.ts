@@ -11,6 +11,7 @@ import { isLarge } from '../../support/encode-large.ts'
 import { version } from '../../support/installation.ts'
 import { LazyAbort } from '../../support/lazy-signal.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
+import type { VolumeView } from '../coordinator/volume-view.ts'
 import type { MeetingPoint } from '../coordinator/meeting-point.ts'
 import { openChannel, type Channel } from './channel.ts'
 import { createFeed } from './feed.ts'
@@ -38,6 +39,8 @@ interface AuthorityServerOptions {
   readonly settings: () => EngineSettings
   readonly state: () => StateOnDisk | undefined
   readonly receipts: Pick<Receipts, 'lineage' | 'onLineage'>
+  /** Undefined if one host serves the tree. */
+  readonly view?: Pick<VolumeView, 'replace'> | undefined
   /** Of the bytes of requests in progress, those of relays included. */
   readonly budget: ByteBudget
   /** Called when the channel of a relay has ended that did not say that it leaves: it has died, or comes back. */
@@ -77,6 +80,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     settings,
     state,
     receipts,
+    view,
     budget,
     onRelayLost,
     onMembersChange,
@@ -114,7 +118,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
   function receive(peer: Peer, message: RelayMessage, bytes: number): void {
     switch (message.type) {
       case 'hello':
-        return welcome(peer, message)
+        return void welcome(peer, message)
       case 'cancel':
         return peer.running.get(message.id)?.abort(OperationError.fromWire(message.reason))
       case 'ping':
@@ -144,13 +148,15 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     }
   }
 
-  function welcome(peer: Peer, hello: Hello): void {
+  async function welcome(peer: Peer, hello: Hello): Promise<void> {
     const refusal = refuse(hello, names(), knownAs)
     if (refusal !== undefined) return peer.channel.send({ type: 'refused', message: refusal })
+    const mark = hello.mark === undefined ? undefined : await view?.replace(hello.mark)
+    if (!peers.has(peer)) return undefined
     peer.member = hello.member
     for (const connection of hello.connections) peer.connections.add(connection)
     const { lineage } = receipts
-    peer.channel.send({ type: 'welcome', pid: process.pid, settings: settings(), state: state(), roots, lineage })
+    peer.channel.send({ type: 'welcome', pid: process.pid, settings: settings(), state: state(), roots, lineage, mark })
     return onMembersChange()
   }
 

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { TreeConflict } from '../state/authority-lock.ts'
 import { Unproven } from '../coordinator/local-link.ts'
 import type { Coordinator } from '../coordinator/coordinator.ts'
+import { UnfitVolume } from '../coordinator/volume-view.ts'
 import { serverStopping } from '../../errors.ts'
 import { createAuthorityHold, looks, retryMs } from './authority-hold.ts'
 import type { AuthorityServer } from './authority-server.ts'
@@ -169,6 +170,7 @@ export function createMembership(options: MembershipOptions) {
   /** Undefined if no process answers: the authority is starting or ending, or hangs. */
   async function tryRelay(limitMs: number): Promise<Relay | undefined> {
     const target = coordinator.openPoint()
+    const mark = target.targets.length === 0 ? undefined : await coordinator.view?.lay()
     // Not AbortSignal.timeout: nothing keeps such a signal from being collected before its time.
     const attempt = new AbortController()
     const giveUp = () => attempt.abort()
@@ -179,8 +181,14 @@ export function createMembership(options: MembershipOptions) {
       const silenceMs = () => coordinator.silenceMs ?? timeoutMs()
       const address = coordinator.facts()?.authority
       const onDoubt = () => void leaveForAnother(address)
-      const options = { hello: hello(), signal, silenceMs, onDoubt }
+      const options = { hello: { ...hello(), mark: mark?.name }, signal, silenceMs, onDoubt }
       const direct = await connectFirst(target.targets, options)
+      try {
+        if (direct.mark !== undefined) await mark?.assertSeen(direct.mark)
+      } catch (error) {
+        direct.abandon()
+        throw error
+      }
       const connected = atOwnMount(direct, spellings)
       // What its authority has kept names files by paths that mean nothing here: it is for a process there to take over.
       theirPath = coordinator.isLeased || connected === direct ? undefined : direct.roots[0]
@@ -191,11 +199,13 @@ export function createMembership(options: MembershipOptions) {
       void connected.closed.then(() => connected === relay && rejoin())
       return connected
     } catch (error) {
-      if (error instanceof RefusedByAuthority || error instanceof Unproven) throw error
+      const isFinal = [RefusedByAuthority, Unproven, UnfitVolume].some((kind) => error instanceof kind)
+      if (isFinal) throw error
       return undefined
     } finally {
       clearTimeout(limit)
       ended.signal.removeEventListener('abort', giveUp)
+      mark?.remove()
       target.close()
     }
   }

@@ -19,6 +19,8 @@ export interface Hello {
   readonly member: Member
   /** The sessions and connections of the relay's clients that are alive: the leases that end with them stay. */
   readonly connections: readonly string[]
+  /** A file of the volume that this host has looked at, for the authority to replace. */
+  readonly mark?: string | undefined
 }
 
 /** Where the authority keeps the state of the tree: whichever relay takes over continues it. */
@@ -76,6 +78,8 @@ export type AuthorityMessage =
       readonly roots: readonly string[]
       /** As in `lineage`. */
       readonly lineage: string | undefined
+      /** What the file that the relay has named in `mark` says now. */
+      readonly mark?: string | undefined
     }
   /** Names the journal that has the receipts of changes from now on; undefined if none has. */
   | { readonly type: 'lineage'; readonly lineage: string | undefined }

@@ -20,6 +20,8 @@ export interface Relay extends EngineLink {
   readonly state: StateOnDisk | undefined
   /** Real paths, on the host of the authority. */
   readonly roots: readonly string[]
+  /** As in `welcome`. */
+  readonly mark: string | undefined
   /** Resolves when the authority has gone. Calls that it had not answered have failed with AUTHORITY_LOST by then. */
   readonly closed: Promise<void>
   /** True once the authority carries out nothing more: it has announced its leaving, or has gone. */
@@ -199,12 +201,13 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs, onDoub
   }
 
   try {
-    const { pid, settings, state, roots } = await welcome.promise
+    const { pid, settings, state, roots, mark } = await welcome.promise
     return {
       pid,
       settings,
       state,
       roots,
+      mark,
       closed,
       isLeaving: () => isLeaving || isClosed,
       lineage: () => lineage,

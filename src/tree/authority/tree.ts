@@ -124,6 +124,7 @@ export function createTree(options: TreeOptions): Tree {
     settings,
     state,
     receipts: options.receipts,
+    view: coordinator.view,
     budget,
     onRelayLost: (relay, connections) => handOver.awaitRelay(relay, connections),
     onMembersChange: announce,

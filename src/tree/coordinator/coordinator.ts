@@ -1,6 +1,7 @@
 // Who the authority of a tree is, and how the other processes reach it. `local` decides it by a lock of the system, `etcd` by an election.
 import type { HostFacts } from './host-facts.ts'
 import type { MeetingPoint } from './meeting-point.ts'
+import type { VolumeView } from './volume-view.ts'
 import type { MembersLock } from '../state/members-lock.ts'
 
 export interface Coordinator {
@@ -31,6 +32,8 @@ export interface Coordinator {
   readonly isLeased: boolean
   /** An authority that stays silent so long is given up, in milliseconds; undefined takes daemon.authority_timeout_seconds. */
   readonly silenceMs: number | undefined
+  /** Undefined if one host serves the tree. */
+  readonly view: VolumeView | undefined
   /** Undefined if one host serves the tree. */
   readonly facts: () => HostFacts | undefined
 }

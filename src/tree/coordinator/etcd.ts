@@ -16,6 +16,7 @@ import type { HostLink } from './host-link.ts'
 import { refuseMountsBelow } from './mounts.ts'
 import { noAuthorityDetail } from './read-alone.ts'
 import { createVolumeProof } from './volume-proof.ts'
+import { createVolumeView } from './volume-view.ts'
 
 export interface EtcdOptions {
   readonly client: EtcdClient
@@ -66,6 +67,8 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
   /** By performance.now(), which no one sets. Until then no other process can be elected. */
   let deadline = -Infinity
   let leader: Leader | undefined
+  /** Of the other process that is the authority. */
+  let leaderEpoch: number | undefined
   let renewal: NodeJS.Timeout | undefined
   const volume = createVolumeProof(stages, options.roots, ttlSeconds)
   let ownAddress: string | undefined
@@ -171,8 +174,9 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
     return false
   }
 
-  function follow({ value }: Held): false {
+  function follow({ value, revision }: Held): false {
     leader = parseLeader(value)
+    leaderEpoch = revision
     return false
   }
 
@@ -233,6 +237,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
     names: () => [tree(), ...roots.slice(1)],
     isLeased: true,
     silenceMs: ttlSeconds * 1000 * silenceShare,
+    view: createVolumeView(stages, roots[0]!, () => leaderEpoch),
     facts: () => ({
       epoch: term?.epoch,
       authority: term === undefined ? addressOf(leader) : ownAddress,

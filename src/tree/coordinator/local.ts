@@ -26,6 +26,7 @@ export function createLocalCoordinator(roots: readonly [Root, ...Root[]]): Coord
     names: () => names,
     isLeased: false,
     silenceMs: undefined,
+    view: undefined,
     facts: () => undefined
   }
 }
