@@ -17,7 +17,7 @@ import { until } from '../../fixtures/until.ts'
 t.test('the authority puts a folder that was removed back before it does anything else', async (t) => {
   const tree = makeTree(t, { f: 'one' })
   const first = await memberOn(t, tree)
-  rmSync(tree.path(own), { recursive: true })
+  rmSync(tree.path(own), { recursive: true, maxRetries: 10 })
   t.match(await post(first.url, 'async_append', { path: 'f', content: '!' }), { status: 'ok' })
   // The state is written anew a moment later.
   const names = tree.own().filter((name) => name !== 'live')
@@ -32,7 +32,7 @@ t.test('the authority puts a folder that was removed back before it does anythin
   const second = await memberOn(t, tree)
   t.match(await healthOf(second.url), { role: 'relay', authority_pid: process.pid })
   // Nobody calls, and it is put back all the same.
-  rmSync(tree.path(own), { recursive: true })
+  rmSync(tree.path(own), { recursive: true, maxRetries: 10 })
   await until(() => existsSync(tree.path(`${own}/authority.sock`)))
   t.match(await post(second.url, 'async_append', { path: 'f', content: '?' }), { status: 'ok' })
   t.equal(tree.read('f'), 'one!?')
@@ -45,7 +45,7 @@ t.test(
     const tree = makeTree(t, { f: 'one' })
     const first = await httpOn(t, tree)
     first.process.kill('SIGSTOP')
-    rmSync(tree.path(own), { recursive: true })
+    rmSync(tree.path(own), { recursive: true, maxRetries: 10 })
     const second = await memberOn(t, tree)
     t.match(await healthOf(second.url), { role: 'authority', authority_pid: process.pid })
     const late = post(first.url, 'async_append', { path: 'f', content: '!' })
@@ -71,7 +71,7 @@ for (const removed of ['', '/authority.lock']) {
       // The call lies in the socket when the process goes on.
       first.process.kill('SIGSTOP')
       const late = post(relay.url, 'async_append', { path: 'f', content: '!', agent_id: 'ann' })
-      rmSync(tree.path(own + removed), { recursive: true })
+      rmSync(tree.path(own + removed), { recursive: true, maxRetries: 10 })
       const second = await memberOn(t, tree)
       t.match(await post(second.url, 'lock_try', { filepaths: ['f'], agent_id: 'bob' }), { all_acquired: true })
       const ended = once(first.process, 'exit')
@@ -102,7 +102,7 @@ t.test('each of the files is put back alone, and takes the place of whatever sta
   }
   for (const name of ['authority.sock', 'authority.secret']) {
     rmSync(tree.path(`${own}/${name}`))
-    mkdirSync(tree.path(`${own}/${name}/in/it`), { recursive: true })
+    mkdirSync(tree.path(`${own}/${name}/in/it`), { recursive: true, maxRetries: 10 })
   }
   t.match(await post(authority.url, 'async_append', { path: 'f', content: '?' }), { status: 'ok' })
   const last = await memberOn(t, tree)
@@ -171,7 +171,7 @@ t.test('with several roots, what is removed in one of them is put back there', a
   const { url } = await startServer(t, [tree.path('a'), tree.path('b')])
   await post(url, 'async_read', { path: 'f' })
   for (const name of ['a', 'b']) {
-    rmSync(tree.path(`${name}/${own}`), { recursive: true })
+    rmSync(tree.path(`${name}/${own}`), { recursive: true, maxRetries: 10 })
     t.match(await post(url, 'async_append', { path: tree.path(`${name}/f`), content: '!' }), { status: 'ok' })
     t.ok(existsSync(tree.path(`${name}/${own}/authority.lock`)))
   }
@@ -184,7 +184,7 @@ t.test('tokens grow although the file that bounds them was removed with the fold
   const tokenOf = ({ results }: Answer) => (results as Answer[])[0]?.['fencing_token'] as number
   const token = tokenOf(await call(first, 'lock_try', lease))
   const { url } = await memberOn(t, tree)
-  rmSync(tree.path(own), { recursive: true })
+  rmSync(tree.path(own), { recursive: true, maxRetries: 10 })
   await call(first, 'async_list', { path: '.' })
   await first.end('SIGKILL')
   t.ok(tokenOf(await post(url, 'lock_try', lease)) > token)
