@@ -3,7 +3,7 @@ import { lstatSync, type BigIntStats } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { orUndefined } from '../../support/attempt.ts'
+import { isErrno } from '../../support/errno.ts'
 import { anySignal } from '../../support/lazy-signal.ts'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
 import { createSlices } from '../../support/slices.ts'
@@ -157,7 +157,14 @@ export function hasChanged(path: string, stat: BigIntStats | undefined, begun: M
 }
 
 /** Nothing is at a path of whose folders one is a file by now, too: Node throws ENOTDIR then. */
-const look = (path: string): BigIntStats | undefined => orUndefined(() => lstatSync(path, { bigint: true }))
+function look(path: string): BigIntStats | undefined {
+  try {
+    return lstatSync(path, { bigint: true })
+  } catch (error) {
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return undefined
+    throw error
+  }
+}
 
 const hasChangedSince = ({ dev, ctimeNs }: BigIntStats, begun: Moment) => ctimeNs >= stampsOf(begun, dev).from
 
