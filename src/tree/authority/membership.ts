@@ -170,7 +170,6 @@ export function createMembership(options: MembershipOptions) {
   /** Undefined if no process answers: the authority is starting or ending, or hangs. */
   async function tryRelay(limitMs: number): Promise<Relay | undefined> {
     const target = coordinator.openPoint()
-    const mark = target.targets.length === 0 ? undefined : await coordinator.view?.lay()
     // Not AbortSignal.timeout: nothing keeps such a signal from being collected before its time.
     const attempt = new AbortController()
     const giveUp = () => attempt.abort()
@@ -181,14 +180,8 @@ export function createMembership(options: MembershipOptions) {
       const silenceMs = () => coordinator.silenceMs ?? timeoutMs()
       const address = coordinator.facts()?.authority
       const onDoubt = () => void leaveForAnother(address)
-      const options = { hello: { ...hello(), mark: mark?.name }, signal, silenceMs, onDoubt }
+      const options = { hello: hello(), view: coordinator.view, signal, silenceMs, onDoubt }
       const direct = await connectFirst(target.targets, options)
-      try {
-        if (direct.mark !== undefined) await mark?.assertSeen(direct.mark)
-      } catch (error) {
-        direct.abandon()
-        throw error
-      }
       const connected = atOwnMount(direct, spellings)
       // What its authority has kept names files by paths that mean nothing here: it is for a process there to take over.
       theirPath = coordinator.isLeased || connected === direct ? undefined : direct.roots[0]
@@ -205,7 +198,6 @@ export function createMembership(options: MembershipOptions) {
     } finally {
       clearTimeout(limit)
       ended.signal.removeEventListener('abort', giveUp)
-      mark?.remove()
       target.close()
     }
   }

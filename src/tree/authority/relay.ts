@@ -7,6 +7,7 @@ import { isLarge } from '../../support/encode-large.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import { Unproven } from '../coordinator/local-link.ts'
 import type { Connect } from '../coordinator/meeting-point.ts'
+import type { Mark, VolumeView } from '../coordinator/volume-view.ts'
 import { authorityLost } from './authority-lost.ts'
 import { openChannel } from './channel.ts'
 import { watchSilence } from './watch-silence.ts'
@@ -20,8 +21,6 @@ export interface Relay extends EngineLink {
   readonly state: StateOnDisk | undefined
   /** Real paths, on the host of the authority. */
   readonly roots: readonly string[]
-  /** As in `welcome`. */
-  readonly mark: string | undefined
   /** Resolves when the authority has gone. Calls that it had not answered have failed with AUTHORITY_LOST by then. */
   readonly closed: Promise<void>
   /** True once the authority carries out nothing more: it has announced its leaving, or has gone. */
@@ -39,6 +38,8 @@ export interface Relay extends EngineLink {
 
 export interface ConnectOptions {
   readonly hello: Hello
+  /** Undefined if one host serves the tree. */
+  readonly view?: VolumeView | undefined
   /** Ends the attempt. */
   readonly signal: AbortSignal
   /** In milliseconds. An authority that stays silent this long after a request is given up. */
@@ -85,7 +86,22 @@ export async function connectFirst([first, ...others]: readonly Connect[], optio
   }
 }
 
-async function connectRelay(connect: Connect, { hello, signal, silenceMs, onDoubt }: ConnectOptions): Promise<Relay> {
+/** @throws UnfitVolume if this host does not see at once what the authority changes */
+async function connectRelay(connect: Connect, options: ConnectOptions): Promise<Relay> {
+  const mark = await options.view?.lay()
+  try {
+    options.signal.throwIfAborted()
+    return await connectMarked(connect, mark, options)
+  } finally {
+    mark?.remove()
+  }
+}
+
+async function connectMarked(
+  connect: Connect,
+  mark: Mark | undefined,
+  { hello, signal, silenceMs, onDoubt }: ConnectOptions
+): Promise<Relay> {
   const socket = await connect(signal)
   const pending = new Map<number, Pending>()
   const { promise: closed, resolve: markClosed } = withResolvers<void>()
@@ -108,7 +124,7 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs, onDoub
     ask: () => channel.send({ type: 'ping' }),
     giveUp: channel.destroy
   })
-  channel.send(hello)
+  channel.send({ ...hello, mark: mark?.name })
 
   function receive(message: AuthorityMessage): void {
     heardAt = performance.now()
@@ -201,13 +217,14 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs, onDoub
   }
 
   try {
-    const { pid, settings, state, roots, mark } = await welcome.promise
+    const { pid, settings, state, roots, mark: said } = await welcome.promise
+    if (said !== undefined) await mark?.assertSeen(said)
+    if (isClosed) throw new Error('the authority has gone')
     return {
       pid,
       settings,
       state,
       roots,
-      mark,
       closed,
       isLeaving: () => isLeaving || isClosed,
       lineage: () => lineage,
