@@ -9,8 +9,8 @@ import type { Meter } from './meter.ts'
 import { shortenerOf, type Activity } from './model.ts'
 import { CopyButton } from './parts.ts'
 import { Plot } from './plot.ts'
+import { pure } from './pure.ts'
 import { curlOf, get } from './server.ts'
-import type { State } from './store.ts'
 import { Treemap } from './treemap-view.ts'
 import { go } from './use-address.ts'
 
@@ -23,13 +23,13 @@ const spans = [
 ]
 const refreshMs = 3000
 
-export function BurnsView({
-  state,
+function Burns({
+  roots,
   meter,
   query,
   onHistory
 }: {
-  state: State
+  roots: readonly string[]
   meter: Meter
   /** How far back, and by what it is drawn. */
   query: Readonly<Record<string, string>>
@@ -39,7 +39,7 @@ export function BurnsView({
   const by = query['by'] === 'folder' ? 'folder' : 'agent'
   const activity = useActivity(minutes, by)
   const choose = (part: Readonly<Record<string, string>>) => go(formatAddress('burns', { ...query, ...part }), true)
-  const short = shortenerOf(state.roots)
+  const short = shortenerOf(roots)
   const files = activity?.files ?? []
   return html`<div class="burns">
     <section class="panel" aria-labelledby="heat-title">
@@ -97,6 +97,8 @@ export function BurnsView({
     </div>
   </div>`
 }
+
+export const BurnsView = pure(Burns)
 
 function useActivity(minutes: number, by: string): Activity | undefined {
   const [activity, setActivity] = useState<Activity>()

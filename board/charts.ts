@@ -36,7 +36,7 @@ export function Charts({ activity, by }: { activity: Activity | undefined; by: '
     ${kinds.map(
       (each) =>
         html`<${Bars}
-          key=${`${each.kind} ${seconds} ${groups.map(({ key }) => key).join('\n')}`}
+          key=${`${each.kind} ${seconds} ${groups.map(({ color }) => color).join(' ')}`}
           ...${each}
           by=${by}
           from=${from}

@@ -45,7 +45,7 @@ function App(): VNode {
     changes: () => html`<${ChangesView} state=${state} store=${store} query=${query} onUndo=${onUndo} />`,
     replay: () => html`<${ReplayView} query=${query} root=${state.roots[0]} timeline=${state.timeline} />`,
     land: () => html`<${LandView} name=${query['agent']} />`,
-    burns: () => html`<${BurnsView} state=${state} meter=${meter} query=${query} onHistory=${onHistory} />`
+    burns: () => html`<${BurnsView} roots=${state.roots} meter=${meter} query=${query} onHistory=${onHistory} />`
   }
   const isShut = state.connection === 'refused'
   return html`<header>

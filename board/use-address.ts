@@ -1,5 +1,5 @@
 // Follows the address of the page, and leads to another.
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { parseAddress, type Address } from './address.ts'
 
 export function useAddress<View extends string>(views: readonly [View, ...View[]]): Address<View> {
@@ -9,7 +9,7 @@ export function useAddress<View extends string>(views: readonly [View, ...View[]
     addEventListener('hashchange', follow)
     return () => removeEventListener('hashchange', follow)
   }, [])
-  return parseAddress(hash, views)
+  return useMemo(() => parseAddress(hash, views), [hash])
 }
 
 /** @param isTyped a step that "back" passes over */

@@ -168,6 +168,24 @@ t.test(
   }
 )
 
+inFull('a chart stays as it is, and not its data, when another agent leads', async (t) => {
+  const { url } = await startServer(t, makeTree(t, {}).root)
+  const write = async (agent: string, path: string) =>
+    (await connect(t, 'rest', url, agent)).call('async_write', { path, content: path })
+  await write('ann', 'a')
+  const page = await openPage(t, browser)
+  await page.goto(`${url}/board#burns`)
+  const changes = (words: string) => page.locator(`[role=img][aria-label^="Changes by agent"][aria-label$="${words}"]`)
+  await changes(': ann 1').waitFor()
+  await write('bob', 'b')
+  await changes(', bob 1').or(changes(', ann 1')).waitFor()
+  await page.evaluate(`for (const canvas of document.querySelectorAll('.charts canvas')) canvas.isOld = true`)
+  const [first, last] = (await changes(': bob 1, ann 1').count()) === 1 ? ['bob', 'ann'] : ['ann', 'bob']
+  await write(last, 'c')
+  await changes(`: ${last} 2, ${first} 1`).waitFor()
+  t.equal(await page.evaluate(`[...document.querySelectorAll('.charts canvas')].filter((one) => one.isOld).length`), 4)
+})
+
 inFull('a restore over a version that was not looked at is refused, and looked at again', async (t) => {
   const tree = makeTree(t, { f: 'one\n' })
   const { url } = await startServer(t, tree.root)
