@@ -20,6 +20,12 @@ const cases: [string, object, keyof typeof errorTable, RegExp?][] = [
   ['async_read', { path: 'a\0b' }, 'INVALID_REQUEST', /NUL/],
   ['async_read', { path: '' }, 'INVALID_REQUEST'],
   ['async_read', {}, 'INVALID_REQUEST', /missing parameter "path"/],
+  [
+    'async_update',
+    { path: 'f', content: '' },
+    'INVALID_REQUEST',
+    /missing parameter "expected_hash": the hash .*async_read/
+  ],
   ['async_read', { path: 5 }, 'INVALID_REQUEST', /path must be string, not number/],
   ['async_read', { path: 'f', offset: -1 }, 'INVALID_REQUEST', /offset/],
   ['async_read', { path: 'f', limit: -1 }, 'INVALID_REQUEST', /: limit must be >= 0, not -1$/],

@@ -17,6 +17,7 @@ const maxFaults = 50
 /** Grouping errors takes time that grows with the square of their number. */
 const maxErrors = 500
 const maxNameLength = 100
+const howToGetHash = 'the hash of the version that you change, as async_read or a later answer has given it'
 
 /** @param at where the checked part is in the input, such as `files[2]` */
 export function describeFaults(all: readonly ErrorObject[], topLevelNames: readonly string[], at = ''): Fault[] {
@@ -81,7 +82,8 @@ function explainFault(
     }
     case 'required': {
       const missing = join(parameter, String(params['missingProperty']))
-      return { parameter: missing, message: `missing parameter "${missing}"` }
+      const hint = params['missingProperty'] === 'expected_hash' ? `: ${howToGetHash}` : ''
+      return { parameter: missing, message: `missing parameter "${missing}"${hint}` }
     }
     case 'enum': {
       const allowed = (params['allowedValues'] as readonly unknown[]).map((value) => JSON.stringify(value)).join(', ')

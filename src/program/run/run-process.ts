@@ -30,18 +30,24 @@ export async function runProcess(
   for (const signal of passed) process.on(signal, pass)
   try {
     child = spawn(file, args, { ...options, stdio: stdio === 'inherit' ? stdio : [...stdio] })
-    return await ended(child, file)
+    return await ended(child, file, args.length === 0)
   } finally {
     for (const signal of passed) process.off(signal, pass)
   }
 }
 
-function ended(child: ChildProcess, file: string): Promise<number> {
+/** Of a command line that was passed as one word. */
+const shellSyntax = /[\s|&;<>()$`*?]/
+
+function ended(child: ChildProcess, file: string, isAlone: boolean): Promise<number> {
   return new Promise((resolve, reject) => {
     child.on('error', (error: NodeJS.ErrnoException) => {
       const code = codes[error.code ?? '']
       if (code === undefined) return reject(error)
-      process.stderr.write(`async-crud-mcp: ${file}: ${code === 127 ? 'command not found' : 'permission denied'}\n`)
+      const what = code === 127 ? 'command not found' : 'permission denied'
+      const isLine = code === 127 && isAlone && shellSyntax.test(file)
+      const hint = isLine ? `. No shell reads it: pass -- sh -c '${file.replaceAll("'", "'\\''")}'` : ''
+      process.stderr.write(`async-crud-mcp: ${file}: ${what}${hint}\n`)
       resolve(code)
     })
     child.on('exit', (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])))

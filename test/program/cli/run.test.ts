@@ -74,6 +74,9 @@ t.test('its own failures end with 125, those of the command as in a shell', asyn
   t.equal(await codeOf('--agent', 'external', '--', 'true'), 125)
   t.equal(await codeOf('--agent', 'a\nb', '--', 'true'), 125)
   t.equal(await codeOf('--url', url, '--', 'no-such-program'), 127)
+  const piped = await start(tree.root, ['--url', url, '--', "echo 'a' | cat"]).ended
+  t.match(piped, { code: 127 })
+  t.ok(piped.stderr.includes(`No shell reads it: pass -- sh -c 'echo '\\''a'\\'' | cat'\n`), piped.stderr)
   t.equal(await codeOf('--help'), 0)
   t.equal(await codeOf('--url', url, '--', 'sh', '-c', 'kill -9 $$'), 137)
 })
