@@ -1,5 +1,5 @@
 // Looks at files that were not in use, for a command.
-import { lstatSync, opendirSync } from 'node:fs'
+import { opendirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ExamineParts } from '../watcher/examine.ts'
 import { linkAt } from '../versions/link-at.ts'
@@ -7,6 +7,7 @@ import { type Now, nothing } from '../versions/made-step.ts'
 import { beginGlance } from '../versions/observed-version.ts'
 import { OperationError } from '../../errors.ts'
 import { orUndefined } from '../../support/attempt.ts'
+import { isThere } from '../../support/is-there.ts'
 import type { Effect } from './open-command.ts'
 
 /** Looked at before a command begins: its start must not wait. */
@@ -72,9 +73,9 @@ export async function look(path: string, parts: ExamineParts, maxBytes?: bigint)
     }
   } catch (error) {
     if (!(error instanceof OperationError)) throw error
-    // A name that no call makes is refused unless a file of it is there. A command can make one.
-    const isRefused = error.code === 'INVALID_REQUEST' && glance.isSound
-    if (isRefused && lstatSync(path, { throwIfNoEntry: false }) === undefined) return nothing
+    // A name that no call makes is refused unless a file of it is there. A command can make one, and a file of a folder.
+    const isRefused = error.code === 'INVALID_REQUEST' || error.code === 'NOT_A_FILE'
+    if (isRefused && glance.isSound && !isThere(path)) return nothing
     // It is outside the roots, protected, too large, or gone at this moment.
     return undefined
   }

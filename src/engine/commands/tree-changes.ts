@@ -1,9 +1,9 @@
 // What has changed below the roots beside the files in use. Git's index tells; without Git, the times of the files.
-import { lstatSync, type BigIntStats } from 'node:fs'
+import type { BigIntStats } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isErrno } from '../../support/errno.ts'
+import { entryAt } from '../../support/is-there.ts'
 import { anySignal } from '../../support/lazy-signal.ts'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
 import { createSlices } from '../../support/slices.ts'
@@ -107,7 +107,7 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
       if (found.length >= maxFound) break
       await pause()
       const [known, earlier] = [now.files.get(path), before?.files.get(path)]
-      const stat = look(path)
+      const stat = entryAt(path)
       if (stat === undefined) {
         const wasGone = earlier?.isGone === true && before !== undefined && before.at < begun.at
         if (!wasGone && hasChanged(path, stat, begun)) add({ path, wasThere: true })
@@ -150,20 +150,10 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
 export function hasChanged(path: string, stat: BigIntStats | undefined, begun: Moment): boolean {
   if (stat !== undefined) return hasChangedSince(stat, begun)
   for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
-    const beside = look(folder)
+    const beside = entryAt(folder)
     if (beside !== undefined) return hasChangedSince(beside, begun)
   }
   return false
-}
-
-/** Nothing is at a path of whose folders one is a file by now, too: Node throws ENOTDIR then. */
-function look(path: string): BigIntStats | undefined {
-  try {
-    return lstatSync(path, { bigint: true })
-  } catch (error) {
-    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return undefined
-    throw error
-  }
 }
 
 const hasChangedSince = ({ dev, ctimeNs }: BigIntStats, begun: Moment) => ctimeNs >= stampsOf(begun, dev).from
@@ -184,7 +174,7 @@ async function walk(root: string, begun: Moment): Promise<readonly Unused[]> {
       const path = join(folder, entry.name)
       if (entry.isDirectory()) folders.push(path)
       else {
-        const stat = look(path)
+        const stat = entryAt(path)
         if (stat !== undefined && hasChangedSince(stat, begun))
           found.push({ path, wasThere: !wasMadeSince(stat, begun) })
       }

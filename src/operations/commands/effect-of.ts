@@ -45,9 +45,18 @@ export function effectOf(
     if (path === '' || path.length > maxPathLength || path.includes('\0')) return undefined
     const absolute = toFolder(folder, path)
     if (absolute === undefined || absolute.startsWith('/dev/')) return undefined
+    return canonicalOf(absolute)
+  }
+
+  function canonicalOf(absolute: string): string | undefined {
     try {
       return files.resolve(absolute, 'entry').path
     } catch (error) {
+      // The command may put a folder where that file is.
+      if (isOperationError(error, 'NOT_A_FILE')) {
+        const folder = canonicalOf(dirname(absolute))
+        return folder === undefined ? undefined : join(folder, basename(absolute))
+      }
       // No call makes a file of such a name, as one with a backslash; a command does.
       if (isOperationError(error, 'INVALID_REQUEST'))
         return orUndefined(() => join(files.resolve(dirname(absolute), 'entry').path, basename(absolute)))

@@ -1,7 +1,8 @@
 // Which files `find` finds, by its own words; undefined if one of them is not known here.
-import { readdirSync, lstatSync, type Dirent, type Stats } from 'node:fs'
+import { readdirSync, lstatSync, type Dirent } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { orUndefined } from '../../support/attempt.ts'
+import { entryAt } from '../../support/is-there.ts'
 import { createSlices } from '../../support/slices.ts'
 import type { SimpleCommand } from '../../support/shell/simple-command.ts'
 import { expandArguments, nameMatcher } from './expand.ts'
@@ -35,7 +36,7 @@ export async function findFiles({ words, folder }: SimpleCommand): Promise<strin
   while (pending.length > 0) {
     const { shown, depth } = pending.pop()!
     const full = resolve(folder, shown)
-    const stat = lstatSync(full, { throwIfNoEntry: false })
+    const stat = entryAt(full)
     if (stat === undefined) continue
     if (--left < 0) return undefined
     await pause()
@@ -48,7 +49,7 @@ export async function findFiles({ words, folder }: SimpleCommand): Promise<strin
   return found
 }
 
-function kindOf(stat: Stats | Dirent): Entry['kind'] {
+function kindOf(stat: Pick<Dirent, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): Entry['kind'] {
   return stat.isFile() ? 'f' : stat.isDirectory() ? 'd' : stat.isSymbolicLink() ? 'l' : 'other'
 }
 

@@ -1,5 +1,4 @@
 // The files that differ from HEAD, each with what the log knows of who has made it so.
-import { lstatSync } from 'node:fs'
 import { OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { contentHash } from '../../engine/files/content-hash.ts'
@@ -10,6 +9,7 @@ import { listUnsavedOf, type UnsavedFile } from '../../support/project/unsaved.t
 import { readPastHeads } from '../../support/project/past-heads.ts'
 import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
 import { readEntry } from '../change/entry-version.ts'
+import { isThere } from '../../support/is-there.ts'
 import { below } from '../../support/relocate.ts'
 import { createSlices } from '../../support/slices.ts'
 import { withLocks } from '../locking/with-locks.ts'
@@ -121,7 +121,7 @@ async function findPaths(context: OperationContext, tree: WorkTree) {
     const obstacle = obstacleTo(path, context)
     if (obstacle === undefined) paths.push(path)
     else if (obstacle === 'NOT_A_FILE' && unsaved.get(path)?.head !== undefined) replaced.add(path)
-    else if (obstacle === 'INVALID_REQUEST' && lstatSync(path, { throwIfNoEntry: false }) === undefined) gone.push(path)
+    else if (obstacle === 'INVALID_REQUEST' && !isThere(path)) gone.push(path)
   }
   return { paths, replaced, gone, unreachable: [...unsaved.keys()].filter((path) => !path.isWellFormed()), unsaved }
 }

@@ -1,4 +1,5 @@
 // A command that puts a file where a folder was.
+import { rmSync } from 'node:fs'
 import t from 'tap'
 import { base, landingScene } from '../../fixtures/landing.ts'
 
@@ -24,4 +25,23 @@ t.test('a file that a command has put where a folder was is its own, and comes b
   await shell('ann', 'rm -r d; echo again > d')
   t.match(await land('ann'), { status: 'ok', paths: ['d'] })
   t.same([head('d'), head('d/x'), git('status', '--porcelain')], ['again\n', undefined, ''])
+})
+
+t.test('nobody need have used what was in the folder, nor what comes to a new one', async (t) => {
+  const { tree, as, git, head, land, shell } = await landingScene(t, { 'd/deep/down/x': base, f: 'f\n', g: 'g\n' })
+  const bob = as('bob')
+  await shell('ann', 'rm -r d; echo ann > d')
+  await shell('ann', 'rm f; mkdir -p f/deep; echo x > f/x; echo y > f/deep/y')
+  const { versions } = await bob.call('async_history', { by_agent: 'ann' })
+  const made = (versions as { path: string; hash: string | null }[]).map(({ path, hash }) => [path, hash !== null])
+  t.same(Object.fromEntries(made), { d: true, 'd/deep/down/x': false, f: false, 'f/x': true, 'f/deep/y': true })
+  t.match(await bob.call('async_undo', { by_agent: 'ann', partial: true }), { status: 'ok', undone: 3 })
+  rmSync(tree.path('f'), { recursive: true })
+  t.match(await bob.call('async_undo', { by_agent: 'ann' }), { status: 'ok', undone: 2, conflicts: [] })
+  t.equal(git('status', '--porcelain'), '')
+  await shell('ann', 'rm f; mkdir -p f/deep; echo x > f/x; echo y > f/deep/y')
+  t.match(await land('ann'), { status: 'ok', paths: ['f', 'f/deep/y', 'f/x'] })
+  t.same([head('f/x'), head('f/deep/y')], ['x\n', 'y\n'])
+  await shell('ann', 'find g/x -delete; echo ann >> g')
+  t.match(await land('ann'), { status: 'ok', paths: ['g'] })
 })
