@@ -19,7 +19,8 @@ export function assertUnchanged(place: OpenEntry, { identity, bytes }: FileVersi
     const isSame = isSameIdentity(identity, identityOf(stat))
     if (isSame && identity.isTrusted) return
     const { length } = bytes
-    const now = held === undefined ? readNow(directory, name, length) : readOpened(held, length, stat)
+    const opened = held === undefined ? undefined : readOpened(held, length, stat)
+    const now = opened ?? readNow(directory, name, length)
     if (stat.isFile() && now?.equals(bytes) === true) return
   }
   throw new StaleFileError(`changed meanwhile: ${path}`)

@@ -5,12 +5,12 @@ import { isErrno, OperationError } from '../../errors.ts'
 import { largeBytes, largeTurn } from '../../support/large-work.ts'
 import { orUndefined } from '../../support/attempt.ts'
 import { isSameFile, type FileNode } from '../../support/same-file.ts'
-import { closeReader } from './close-reader.ts'
 import { mayAccess } from './access.ts'
 import { contentHash, hashInTurns } from './content-hash.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
 import type { Directory, Shelf } from './directory.ts'
 import { readFlags } from './read-flags.ts'
+import { readOpen, readOpenNow } from './read-open.ts'
 import { explainWalkError } from './walk-error.ts'
 import type { OpenEntry } from './walk.ts'
 
@@ -41,7 +41,6 @@ export type KnownBytes = Pick<FileVersion, 'bytes' | 'hash'>
 
 const readAsync = promisify(read)
 const maxTornReads = 5
-const maxTries = 5
 
 /**
  * @param path as the caller spelt it, for messages
@@ -95,27 +94,6 @@ export async function readRange(
   return readOpen(open, read, (error) => explainWalkError(error, path))
 }
 
-/**
- * On a network volume what is open becomes stale if it is replaced through another host: then what is there now is opened.
- * @param explain what the reading failed with
- */
-async function readOpen<Result>(
-  open: () => number,
-  read: (fd: number) => Promise<Result>,
-  explain = (error: unknown) => error
-): Promise<Result> {
-  for (let tries = 1; ; tries += 1) {
-    const fd = open()
-    try {
-      return await read(fd)
-    } catch (error) {
-      if (!isErrno(error, 'ESTALE', 'ENOENT') || tries === maxTries) throw explain(error)
-    } finally {
-      closeReader(fd)
-    }
-  }
-}
-
 /** The hash of the file at a place right now, in one tick; undefined if no regular file can be read there. */
 export function hashNow({ directory, name }: Pick<OpenEntry, 'directory' | 'name'>): string | undefined {
   const bytes = readNow(directory, name, Infinity)
@@ -148,24 +126,21 @@ export async function readEntry(directory: Directory, name: string, limits: Read
 
 /** The bytes of a regular file of a directory, in one tick; undefined if it is none, cannot be read or is larger. */
 export function readNow(directory: Pick<Shelf, 'open'>, name: string, maxBytes: number): Buffer | undefined {
-  const fd = orUndefined(() => directory.open(name, readFlags))
-  try {
-    return fd === undefined ? undefined : readOpened(fd, maxBytes)
-  } finally {
-    if (fd !== undefined) closeReader(fd)
-  }
+  const open = () => directory.open(name, readFlags)
+  return readOpenNow(open, (fd) => readRegular(fd, maxBytes))
 }
 
 /** The same of what is open. @param node what it must be, if given */
 export function readOpened(fd: number, maxBytes: number, node?: FileNode): Buffer | undefined {
-  try {
-    const stat = fstatSync(fd, { bigint: true })
-    if (!stat.isFile() || stat.size > maxBytes || (node !== undefined && !isSameFile(stat, node))) return undefined
-    const bytes = Buffer.allocUnsafe(Number(stat.size))
-    return bytes.subarray(0, readFully(fd, bytes))
-  } catch {
-    return undefined
-  }
+  return orUndefined(() => readRegular(fd, maxBytes, node))
+}
+
+/** @throws the system's error, such as ESTALE */
+function readRegular(fd: number, maxBytes: number, node?: FileNode): Buffer | undefined {
+  const stat = fstatSync(fd, { bigint: true })
+  if (!stat.isFile() || stat.size > maxBytes || (node !== undefined && !isSameFile(stat, node))) return undefined
+  const bytes = Buffer.allocUnsafe(Number(stat.size))
+  return bytes.subarray(0, readFully(fd, bytes))
 }
 
 /** @throws OperationError FILE_NOT_FOUND or NOT_A_FILE */

@@ -103,6 +103,34 @@ for (const code of ['Unknown system error -116', 'ENOENT'])
     t.match(await post(url, 'async_read', { path: 'f' }), { status: 'ok', content: 'one\n' })
   })
 
+t.test('a file that is stale at the look right before its change is opened anew', async (t) => {
+  const tree = makeTree(t, { f: 'one\n' })
+  // Every second handle is stale, so that of each look which follows a read. Times that pass make the look read the bytes.
+  const source = `
+      const { constants } = await import('node:os')
+      const { fstatSync, openSync } = fs
+      let handles = 0
+      let times = 0n
+      let stale
+      fs.openSync = (path, ...rest) => {
+        const fd = openSync(path, ...rest)
+        if (String(path).endsWith('/f') && (handles += 1) % 2 === 0) stale = fd
+        else if (fd === stale) stale = undefined
+        return fd
+      }
+      fs.fstatSync = (fd, options) => {
+        if (fd === stale)
+          throw Object.assign(new Error('imitated'), { code: 'Unknown system error -116', syscall: 'fstat', errno: -constants.errno.ESTALE })
+        const stat = fstatSync(fd, options)
+        if (stat.isFile() && typeof stat.ctimeNs === 'bigint') stat.ctimeNs += times += 1n
+        return stat
+      }`
+  const { url } = await startOneProgram(t, ['--dir', tree.root], {}, onSystem(source))
+  const update = { path: 'f', expected_hash: hashOf('one\n'), content: 'two\n' }
+  t.match(await post(url, 'async_update', update), { status: 'ok' })
+  t.equal(tree.read('f'), 'two\n')
+})
+
 t.test('a mode is changed only if it is another one', async (t) => {
   const tree = makeTree(t, { f: 'one\n' })
   chmodSync(tree.path('f'), 0o600)
