@@ -2,7 +2,7 @@
 import { linkSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import { open, rename, writeFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno, OperationError } from '../../errors.ts'
 import { below } from '../../support/relocate.ts'
@@ -164,11 +164,16 @@ function takeStage(own: Own, root: string, epoch: number): number {
       found >= 0 &&
       (found === epoch || attempt(() => renameSync(join(stage, String(found)), join(stage, String(epoch)))))
     ) {
-      const folder = join(stage, String(epoch))
       const inner = join(stage, inEpoch(epoch))
       make(inner)
-      for (const name of readdirSync(folder)) if (name !== `of-${epoch}`) empty(join(folder, name), inner, root)
-      probe(own, inner, root)
+      try {
+        emptyOthers(join(stage, String(epoch)), inner, root)
+        probe(own, inner, root)
+      } catch (error) {
+        // This host does not serve. Not empty, it is for the next authority.
+        attempt(() => rmdirSync(inner))
+        throw error
+      }
       return found
     }
     // Another host was faster, and may have been about to make the stage.
@@ -189,6 +194,13 @@ function makeFirst(own: Own): void {
     rmdirSync(made)
     if (!isErrno(error, 'EEXIST', 'ENOTEMPTY')) throw error
   }
+}
+
+/** Of all earlier epochs. Those that hosts left which could not serve go first: one that cannot be emptied must not keep them. */
+function emptyOthers(folder: string, kept: string, root: string): void {
+  const others = readdirSync(folder).filter((name) => name !== basename(kept))
+  const full = others.filter((name) => !attempt(() => rmdirSync(join(folder, name))))
+  for (const name of full) empty(join(folder, name), kept, root)
 }
 
 /** Keeps what is made ready. What a late writer adds meanwhile goes too: then it has no folder. */

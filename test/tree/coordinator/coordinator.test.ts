@@ -1,6 +1,6 @@
 // Both coordinators behave alike: one authority at a time, which the others reach, and whose place is free once it has left.
 import { spawnSync } from 'node:child_process'
-import { renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -202,6 +202,21 @@ t.test('a stage is taken once for each epoch, and no older epoch gets it back', 
     message: /Another host has taken over/
   })
   t.equal(other.take(7), 7, 'what is taken is kept')
+})
+
+t.test('elections after which the stage could not be taken leave no folders there', async (t) => {
+  const tree = makeTree(t)
+  const stages = createStages([rootOf(tree.root)], (own) => servedDirectory(own).hold())
+  stages.take(1)
+  const stage = tree.path('.async-crud-mcp/stage')
+  for (const left of [2, 3]) mkdirSync(`${stage}/1/of-${left}`)
+  // No folder: it cannot be emptied.
+  writeFileSync(`${stage}/1/of-4`, '')
+  for (const epoch of [5, 6, 7]) t.throws(() => stages.take(epoch))
+  t.strictSame(readdirSync(`${stage}/7`), ['of-4'])
+  rmSync(`${stage}/7/of-4`)
+  t.equal(stages.take(8), 7)
+  t.strictSame(readdirSync(`${stage}/8`), ['of-8'])
 })
 
 t.test('the next authority ends a rename that an earlier version had noted and that was cut off', async (t) => {
