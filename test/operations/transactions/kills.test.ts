@@ -299,3 +299,45 @@ for (const [gap, slow, isReached] of gaps)
       t.fail('the gap was over before another program could come in between')
     }
   )
+
+t.test(
+  'an undo that the next start has finished still names what it has taken back',
+  { skip: cannotInject },
+  async (t) => {
+    const tree = makeTree(t, { a: 'a\n', b: 'b\n', c: 'c\n' })
+    const first = start(t, tree)
+    const updates = ['a', 'b'].map((path) => ({
+      operation: 'update',
+      path,
+      expected_hash: hashOf(`${path}\n`),
+      content: `${path} by ann\n`
+    }))
+    const changes = [...updates, { operation: 'delete', path: 'c' }]
+    t.match(await first.call('async_transaction', { changes, agent_id: 'ann' }), { status: 'ok' })
+    // Of the note, of a, and of b.
+    await withFaults(first.program.process.pid as number, ['rename'], 'error=EIO:signal=SIGKILL:when=3', async () => {
+      const params = { by_agent: 'ann', agent_id: 'bob' }
+      first.program.send({ jsonrpc: '2.0', id: 'it', method: 'async_undo', params })
+      t.match(await first.program.end(), { signal: 'SIGKILL' })
+    })
+    const next = start(t, tree)
+    await next.call('async_status', { path: 'a' })
+    t.same(filesOf(tree), { a: 'a\n', b: 'b\n', c: 'c\n' }, 'it is finished')
+    // Others make the same again: it is theirs.
+    for (const path of ['a', 'b'])
+      await next.call('async_update', {
+        path,
+        expected_hash: hashOf(`${path}\n`),
+        content: `${path} by ann\n`,
+        agent_id: 'cid'
+      })
+    t.match(await next.call('async_delete', { path: 'c', agent_id: 'cid' }), { status: 'ok' })
+    t.match(await next.call('async_undo', { by_agent: 'ann', agent_id: 'bob' }), {
+      status: 'ok',
+      undone: 0,
+      conflicts: []
+    })
+    t.same(filesOf(tree), { a: 'a by ann\n', b: 'b by ann\n' })
+    await next.program.end()
+  }
+)
