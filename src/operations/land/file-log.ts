@@ -4,7 +4,8 @@ import { splitLines } from '../../engine/diff/lines.ts'
 import type { LineageChange, State } from '../undo/lineages.ts'
 import { findBase, isSame, isSameState, type Base, type BaseFacts } from './base.ts'
 import type { HeadFile, NowFile } from './file-states.ts'
-import { beginLineLog, withHead, type Stage } from './line-log.ts'
+import { findLanded } from './find-landed.ts'
+import { beginLineLog, withHead, withLanded, type Stage } from './line-log.ts'
 import type { LineLog } from './logged-line.ts'
 import type { KnownLife } from './known-life.ts'
 import { forgottenMaker, makerOf, orExternal, unknown, type Maker } from './maker.ts'
@@ -155,7 +156,7 @@ async function readLines(
   head: HeadFile | undefined,
   now: NowFile | undefined,
   { changes, base: { next, isExact, past }, isKnown, early }: Since,
-  { bytesOf, countsRestored, pause }: FileFacts
+  { bytesOf, countsRestored, hashOf, pastAt, pause }: FileFacts
 ): Promise<LineLog<Maker> | undefined> {
   if (now === undefined || head?.isLink === true || now.isLink) return undefined
   const [headLines, nowLines] = [head === undefined ? [] : linesOf(head.bytes), linesOf(now.bytes)]
@@ -167,22 +168,25 @@ async function readLines(
   }
   const rules = { isSame: isSameMaker, restores: isPerson, countsRestored }
   const first = isExact ? headLines : past === undefined ? await textOf(changes[0]?.before) : linesOf(past.bytes)
-  const stages: Stage<Maker>[] = []
-  /** Whose texts are not kept, since the last one that is. */
-  let skipped: Maker[] = []
-  for (const change of changes.slice(next)) {
-    const { version, before, after } = change
-    if (after.kind === 'none' || isSame(before, after)) continue
-    const maker = makerOf(version)
-    const lines = isKnown && change === changes.at(-1) ? nowLines : await textOf(after)
-    if (lines === undefined) skipped.push(maker)
-    else {
-      const isOne = skipped.every(({ agentId, isCertain }) => isCertain && agentId === maker.agentId)
-      stages.push({ change: isOne ? maker : forgottenMaker([...skipped, maker].flatMap(namesOf)), lines })
-      skipped = []
+  const stagesFrom = async (from: number) => {
+    const stages: Stage<Maker>[] = []
+    /** Whose texts are not kept, since the last one that is. */
+    let skipped: Maker[] = []
+    for (const change of changes.slice(from)) {
+      const { version, before, after } = change
+      if (after.kind === 'none' || isSame(before, after)) continue
+      const maker = makerOf(version)
+      const lines = isKnown && change === changes.at(-1) ? nowLines : await textOf(after)
+      if (lines === undefined) skipped.push(maker)
+      else {
+        const isOne = skipped.every(({ agentId, isCertain }) => isCertain && agentId === maker.agentId)
+        stages.push({ change: isOne ? maker : forgottenMaker([...skipped, maker].flatMap(namesOf)), lines })
+        skipped = []
+      }
     }
+    if (!isKnown || skipped.length > 0 || stages.length === 0) stages.push({ change: unknown, lines: nowLines })
+    return stages
   }
-  if (!isKnown || skipped.length > 0 || stages.length === 0) stages.push({ change: unknown, lines: nowLines })
   const logOf = async (from: readonly string[], all: readonly Stage<Maker>[]) => {
     const log = beginLineLog(from, rules)
     for (const stage of all) {
@@ -191,6 +195,14 @@ async function readLines(
     }
     return log.end()
   }
+  const landed = head && findLanded(changes, head, pastAt(head.path), hashOf)
+  const before = landed && linesOf(landed.bytes)
+  if (landed !== undefined && before !== undefined) {
+    const log = await logOf(before, await stagesFrom(landed.next))
+    const known = withLanded(log, headLines, landed.isLanded, unknown, rules)
+    if (known !== undefined) return known
+  }
+  const stages = await stagesFrom(next)
   if (first === undefined) {
     // Of the first text that is kept nobody can tell what was there before.
     const [begin, ...others] = stages

@@ -24,4 +24,6 @@ export interface PastHead {
   readonly bytes: Buffer
   /** When HEAD left it, at the latest, in milliseconds since the epoch. */
   readonly until: number
+  /** Why HEAD left it, as its log says. */
+  readonly reason: string
 }

@@ -56,6 +56,32 @@ export function withHead<Change>(
   unknown: Change,
   { countsRestored = false }: LineRules<Change> = {}
 ): LineLog<Change> {
+  return lay(lines, head, align(weighAll(lines, head), head), unknown, countsRestored)
+}
+
+/** The same for a HEAD that has all of some changes and nothing of the others; undefined if its lines are not these. */
+export function withLanded<Change>(
+  { lines }: LineLog<Change>,
+  head: readonly string[],
+  isLanded: (change: Change) => boolean,
+  unknown: Change,
+  { countsRestored = false }: LineRules<Change> = {}
+): LineLog<Change> | undefined {
+  const has = ({ made, removed }: Line<Change>) =>
+    (made === undefined || isLanded(made.change)) && (removed === undefined || !isLanded(removed.change))
+  const places = lines.flatMap((line, index) => (has(line) ? index : []))
+  const texts = places.map((place) => lines[place]!.text)
+  return isEqual(texts, head) ? lay(lines, head, places, unknown, countsRestored) : undefined
+}
+
+/** @param places of each line of HEAD the index of its line */
+function lay<Change>(
+  lines: readonly Line<Change>[],
+  head: readonly string[],
+  places: readonly (number | undefined)[],
+  unknown: Change,
+  countsRestored: boolean
+): LineLog<Change> {
   const foreign: Hunk<Change> = { change: unknown, removed: [], made: [], left: undefined, right: undefined }
   const laid: Line<Change>[] = []
   let at = 0
@@ -63,7 +89,7 @@ export function withHead<Change>(
     laid.push(...lines.slice(at, end).flatMap((line) => beyondHead(line, foreign)))
     at = end
   }
-  for (const [index, found] of align(weighAll(lines, head), head).entries()) {
+  for (const [index, found] of places.entries()) {
     if (found === undefined) laid.push(taken(head[index]!, foreign))
     else {
       skipTo(found)

@@ -6,7 +6,7 @@ import { readLink } from '../../engine/files/links.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { headBlobs, readBlobs, type HeadFile as HeadBlob } from '../../support/project/head-blobs.ts'
 import { listUnsavedOf, type UnsavedFile } from '../../support/project/unsaved.ts'
-import { readPastHeads } from '../../support/project/past-heads.ts'
+import { lastMoveOfHead, readPastHeads } from '../../support/project/past-heads.ts'
 import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
 import { readEntry } from '../change/entry-version.ts'
 import { isThere } from '../../support/is-there.ts'
@@ -186,7 +186,12 @@ async function readAll(
     return hash
   }
   const plain = { headAt, hashOf, pastAt: () => [] }
-  const unsure = known.flatMap((life) => (findBase(life, plain).isExact ? [] : namesOf(life)))
+  const moved = lastMoveOfHead(tree) ?? -Infinity
+  const unsure = known.flatMap((life) => {
+    const { isExact, next } = findBase(life, plain)
+    // Where changes are older than HEAD, it can be as the file once was by chance.
+    return isExact && (life.changes[next]?.version.at ?? Infinity) > moved ? [] : namesOf(life)
+  })
   const past = await readPastHeads(
     tree,
     [...new Set(unsure)].filter((path) => heads.has(path)),

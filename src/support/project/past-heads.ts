@@ -10,6 +10,8 @@ export interface PastBlob {
   readonly bytes: Buffer
   /** When HEAD left the commit, at the latest, in milliseconds since the epoch. */
   readonly until: number
+  /** Why HEAD left it, as its log says, such as `commit: Title`. */
+  readonly reason: string
 }
 
 /** Commits that are looked at, the newest. */
@@ -23,9 +25,9 @@ export async function readPastHeads(
 ): Promise<ReadonlyMap<string, readonly PastBlob[]>> {
   const found = new Map<string, PastBlob[]>()
   const named = paths.filter((path) => !nameIn(tree, path).includes('\n'))
-  const commits = named.length === 0 ? [] : pastCommits(readEnd(join(tree.gitDir, 'logs', 'HEAD')) ?? '')
+  const commits = named.length === 0 ? [] : pastCommits(tree)
   if (commits.length === 0) return found
-  const asked = named.flatMap((path) => commits.map(({ commit, until }) => ({ path, commit, until })))
+  const asked = named.flatMap((path) => commits.map((commit) => ({ path, ...commit })))
   const input = asked.map(({ path, commit }) => `${commit}:${nameIn(tree, path)}\n`).join('')
   const output = await withStandIn(tree, tree.workTree, ({ options, variables }) =>
     pipeGit(
@@ -36,27 +38,37 @@ export async function readPastHeads(
     )
   )
   const answers = output?.toString('latin1').split('\n') ?? []
-  const blobs = asked.flatMap(({ path, until }, index) => {
+  const blobs = asked.flatMap(({ path, until, reason }, index) => {
     const [, blob] = /^([0-9a-f]{40,64}) blob$/.exec(answers[index] ?? '') ?? []
-    return blob === undefined ? [] : { path, until, blob }
+    return blob === undefined ? [] : { path, until, reason, blob }
   })
   const distinct = [...new Map(blobs.map((one) => [`${one.blob} ${one.path}`, one])).values()]
   const bytes = await readBlobs(tree, distinct, signal)
   const bytesAt = new Map(distinct.map((one) => [`${one.blob} ${one.path}`, bytes.get(one)]))
-  for (const { path, until, blob } of blobs) {
+  for (const { path, until, reason, blob } of blobs) {
     const content = bytesAt.get(`${blob} ${path}`)
-    if (content !== undefined) found.set(path, [...(found.get(path) ?? []), { bytes: content, until }])
+    if (content !== undefined) found.set(path, [...(found.get(path) ?? []), { bytes: content, until, reason }])
   }
   return found
 }
 
+/** When HEAD left the commit before, at the latest, in milliseconds since the epoch; undefined if its log does not say. */
+export function lastMoveOfHead(tree: WorkTree): number | undefined {
+  return pastCommits(tree)[0]?.until
+}
+
 /** The newest first, without the one that HEAD is. */
-function pastCommits(log: string): { readonly commit: string; readonly until: number }[] {
+function pastCommits({ gitDir }: WorkTree): (Omit<PastBlob, 'bytes'> & { readonly commit: string })[] {
+  const log = readEnd(join(gitDir, 'logs', 'HEAD')) ?? ''
   const lines = log.split('\n').flatMap((line) => {
-    const [, commit, seconds] = /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) .*> (\d+) [+-]\d{4}(?:\t|$)/.exec(line) ?? []
-    return commit === undefined ? [] : { commit, at: Number(seconds) * 1000 }
+    const [, commit, seconds, reason = ''] =
+      /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) .*> (\d+) [+-]\d{4}(?:\t(.*)|$)/.exec(line) ?? []
+    return commit === undefined ? [] : { commit, at: Number(seconds) * 1000, reason }
   })
   // Times are whole seconds.
-  const commits = lines.map(({ commit }, index) => ({ commit, until: (lines[index + 1]?.at ?? Infinity) + 999 }))
+  const commits = lines.map(({ commit }, index) => {
+    const { at = Infinity, reason = '' } = lines[index + 1] ?? {}
+    return { commit, until: at + 999, reason }
+  })
   return commits.slice(0, -1).slice(-maxCommits).reverse()
 }
