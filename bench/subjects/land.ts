@@ -36,7 +36,7 @@ interface Counts {
   other: number
   foreign: number
   refused: number
-  /** Of those that were refused: what they made is not in the tree, since another one took all of it back. */
+  /** Of those that were refused: what they made is not in the tree, since another one took all of it back or landed the end of their files. */
   gone: number
   /** Of those that were refused: the reason is not true. */
   untrue: number
@@ -160,7 +160,7 @@ interface Stage {
 }
 
 async function replayWindow(stage: Stage, { base, commits }: Window): Promise<void> {
-  const { git, url, random, counts } = stage
+  const { git, url, root, random, counts } = stage
   git('checkout', '-q', '--force', '--detach', base)
   git('clean', '-qfdx', '-e', '.async-crud-mcp')
   // The agents begin once the server has seen what the checkout has made.
@@ -206,7 +206,8 @@ async function replayWindow(stage: Stage, { base, commits }: Window): Promise<vo
   for (const index of waiting) {
     const names = git('diff', '--name-only', '--no-renames', `${commits[index]}^`, commits[index]!).split('\n')
     const refusal = await post(url, 'land', { agent: nameOf(index), include_overwritten: true, dry_run: true })
-    const isGone = git('diff', '--name-only', base, commits.at(-1)!, '--', ...names) === ''
+    const isEnded = git('ls-tree', 'HEAD', '--', ...names) === '' && !names.some((name) => existsSync(join(root, name)))
+    const isGone = isEnded || git('diff', '--name-only', base, commits.at(-1)!, '--', ...names) === ''
     gone += Number(isGone)
     if (!isTrue(refusal, isGone, waiting.map(nameOf))) counts.untrue += 1
     if (process.env['BENCH_VERBOSE'] !== undefined) console.log(`refused ${commits[index]}`, JSON.stringify(refusal))
