@@ -47,7 +47,7 @@ export async function findUnused(command: OpenCommand, parts: UnusedParts): Prom
   for (const { path, wasThere, cleanIn } of [...paths, ...[...command.effect.files].map(toNamed)]) {
     if (history.last(path) !== undefined || changes.has(path)) continue
     const now = await look(path, parts)
-    if (now === undefined || (now.kind !== 'file' && wasThere !== true)) continue
+    if (now === undefined || (now.kind === 'none' && wasThere !== true)) continue
     const change = { path, now, ...(wasThere !== undefined && { wasThere }) }
     changes.set(path, change)
     if (cleanIn !== undefined && wasThere === true)

@@ -45,3 +45,16 @@ t.test('nobody need have used what was in the folder, nor what comes to a new on
   await shell('ann', 'find g/x -delete; echo ann >> g')
   t.match(await land('ann'), { status: 'ok', paths: ['g'] })
 })
+
+t.test('a link that a command makes where nothing was is its own', async (t) => {
+  const { tree, as, git, head, land, shell } = await landingScene(t, { f: 'f\n', g: 'g\n' })
+  await shell('ann', 'ln -s f l; for one in 1 2; do ln -s nowhere away-$one; done')
+  const { versions } = await as('bob').call('async_history', { by_agent: 'ann' })
+  const made = (versions as { path: string }[]).map(({ path }) => path)
+  t.same(made.sort(), ['away-1', 'away-2', 'l'])
+  t.match(await as('bob').call('async_undo', { by_agent: 'ann' }), { status: 'ok', undone: 3 })
+  t.equal(git('status', '--porcelain'), '', 'and comes back')
+  await shell('ann', 'ln -s f l')
+  t.match(await land('ann'), { status: 'ok', paths: ['l'] })
+  t.same([head('l'), tree.read('l')], ['f', 'f\n'])
+})
