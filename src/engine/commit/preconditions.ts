@@ -2,7 +2,7 @@
 import { OperationError } from '../../errors.ts'
 import { identityOf, isSameIdentity } from '../files/identity.ts'
 import { typeOf } from '../files/read-folder.ts'
-import { readNow, readOpened, type FileVersion } from '../files/read-file.ts'
+import { readHeld, readNow, type FileVersion } from '../files/read-file.ts'
 import type { OpenEntry } from '../files/walk.ts'
 
 /** Thrown by a change whose file is no longer the version it was based on; the operation reads again and answers contention. */
@@ -19,8 +19,7 @@ export function assertUnchanged(place: OpenEntry, { identity, bytes }: FileVersi
     const isSame = isSameIdentity(identity, identityOf(stat))
     if (isSame && identity.isTrusted) return
     const { length } = bytes
-    const opened = held === undefined ? undefined : readOpened(held, length, stat)
-    const now = opened ?? readNow(directory, name, length)
+    const now = held === undefined ? readNow(directory, name, length) : readHeld(place, held, length, stat)
     if (stat.isFile() && now?.equals(bytes) === true) return
   }
   throw new StaleFileError(`changed meanwhile: ${path}`)

@@ -3,14 +3,13 @@ import { fstatSync, read, readSync, type BigIntStats } from 'node:fs'
 import { promisify } from 'node:util'
 import { isErrno, OperationError } from '../../errors.ts'
 import { largeBytes, largeTurn } from '../../support/large-work.ts'
-import { orUndefined } from '../../support/attempt.ts'
 import { isSameFile, type FileNode } from '../../support/same-file.ts'
 import { mayAccess } from './access.ts'
 import { contentHash, hashInTurns } from './content-hash.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
 import type { Directory, Shelf } from './directory.ts'
 import { readFlags } from './read-flags.ts'
-import { readOpen, readOpenNow } from './read-open.ts'
+import { isStale, readOpen, readOpenNow } from './read-open.ts'
 import { explainWalkError } from './walk-error.ts'
 import type { OpenEntry } from './walk.ts'
 
@@ -130,9 +129,18 @@ export function readNow(directory: Pick<Shelf, 'open'>, name: string, maxBytes: 
   return readOpenNow(open, (fd) => readRegular(fd, maxBytes))
 }
 
-/** The same of what is open. @param node what it must be, if given */
-export function readOpened(fd: number, maxBytes: number, node?: FileNode): Buffer | undefined {
-  return orUndefined(() => readRegular(fd, maxBytes, node))
+/** The same by a descriptor, unless that has become stale. @param node what is at the place: of another file there are no bytes */
+export function readHeld(
+  { directory, name }: Pick<OpenEntry, 'directory' | 'name'>,
+  held: number,
+  maxBytes: number,
+  node: FileNode
+): Buffer | undefined {
+  try {
+    return readRegular(held, maxBytes, node)
+  } catch (error) {
+    return isStale(error) ? readNow(directory, name, maxBytes) : undefined
+  }
 }
 
 /** @throws the system's error, such as ESTALE */

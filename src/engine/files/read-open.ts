@@ -39,6 +39,6 @@ export function readOpenNow<Result>(open: () => number, read: (fd: number) => Re
   return undefined
 }
 
-function isStale(error: unknown): boolean {
+export function isStale(error: unknown): boolean {
   return isErrno(error, 'ESTALE', 'ENOENT')
 }
