@@ -82,19 +82,32 @@ export const LandForgotten = Type.Object(
 )
 export type LandForgotten = Static<typeof LandForgotten>
 
-const Unreachable = Type.Array(Type.String(), {
-  description:
-    'Changed paths whose names are not UTF-8, with \\xHH for each such byte: no operation reaches these files. Commit them with Git.'
-})
-
-const Refused = Type.Array(Type.String(), {
-  description:
-    'Changed paths that Git takes into no commit, such as .GIT/x: on some systems that is its own folder. Rename them.'
-})
-
-const Forgotten = Type.Array(LandForgotten, {
-  description: 'Lines that may be of the agent, and are not taken, since it is forgotten who made them.'
-})
+/** What is said of a landing, or of one that is prepared, beside its files. */
+const remarks = {
+  dependent: Type.Array(LandDependence, { description: 'In the order of the paths.' }),
+  taken_along: Type.Array(Type.String(), {
+    description: 'Other tasks of the agent on which the changes rest, and which are landed with them.'
+  }),
+  uncertain: Type.Array(Type.String(), {
+    description:
+      "Files with changes that may be this agent's or another's, and are not taken: include_uncertain takes them."
+  }),
+  forgotten: Type.Array(LandForgotten, {
+    description: 'Lines that may be of the agent, and are not taken, since it is forgotten who made them.'
+  }),
+  left_out: Type.Array(Type.String(), {
+    description:
+      'Changed paths whose content only a filter of Git can tell: land them by the command line. Also those of refused.'
+  }),
+  refused: Type.Array(Type.String(), {
+    description:
+      'Changed paths that Git takes into no commit, such as .GIT/x: on some systems that is its own folder. Rename them.'
+  }),
+  unreachable: Type.Array(Type.String(), {
+    description:
+      'Changed paths whose names are not UTF-8, with \\xHH for each such byte: no operation reaches these files. Commit them with Git.'
+  })
+}
 
 export const LandDiff = Type.Object(
   {
@@ -121,21 +134,7 @@ export const LandOutput = Type.Object(
     ),
     paths: Type.Array(Type.String(), { description: 'That the commit changes, relative to the working tree.' }),
     diffs: Type.Optional(Type.Array(LandDiff, { description: 'Of a dry run: from HEAD to what would be committed.' })),
-    dependent: Type.Array(LandDependence, { description: 'In the order of the paths.' }),
-    taken_along: Type.Array(Type.String(), {
-      description: 'Other tasks of the agent on which the changes rest, and which are landed with them.'
-    }),
-    uncertain: Type.Array(Type.String(), {
-      description:
-        "Files with changes that may be this agent's or another's, and are not taken: include_uncertain takes them."
-    }),
-    forgotten: Forgotten,
-    left_out: Type.Array(Type.String(), {
-      description:
-        'Changed paths whose content only a filter of Git can tell: land them by the command line. Also those of refused.'
-    }),
-    refused: Refused,
-    unreachable: Unreachable,
+    ...remarks,
     message: Type.Optional(Type.String({ description: 'What was done, or what stands in the way and what to do.' })),
     replayed: Replayed,
     timestamp: Timestamp
@@ -143,6 +142,7 @@ export const LandOutput = Type.Object(
   { title: 'LandOutput', description: 'The commit, or what stands in its way.' }
 )
 export type LandOutput = Static<typeof LandOutput>
+export type LandRemarks = Pick<LandOutput, keyof typeof remarks>
 
 export const LandPrepareInput = inputObject({
   ...LandSelection,
@@ -187,19 +187,14 @@ export const LandPrepareOutput = Type.Object(
     parent: Type.String({ description: 'The commit that HEAD is.' }),
     commit_message: Type.String(),
     files: Type.Array(LandFile),
-    dependent: Type.Array(LandDependence),
-    taken_along: Type.Array(Type.String()),
+    ...remarks,
     uncertain: Type.Array(Type.String(), {
       description: 'As of land; without agent, files with changes that one of several may have made.'
     }),
-    forgotten: Forgotten,
     unknown: Type.Array(Type.String(), {
       description:
         'Files with changes of unknown authors, made before the server first saw them or by versions that it does not remember at all: commit these with Git.'
     }),
-    left_out: Type.Array(Type.String()),
-    refused: Refused,
-    unreachable: Unreachable,
     plan: Type.Array(LandShare, { description: 'Without agent: of each agent, in an order in which all could land.' }),
     share: Type.Array(Type.String(), { description: 'land.share' }),
     test: Type.Array(Type.String(), { description: 'land.test' }),

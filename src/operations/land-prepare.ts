@@ -39,52 +39,33 @@ async function prepare(input: LandPrepareInput, context: OperationContext): Prom
   const { agent, heads = [] } = input
   const given = new Map(heads.map(({ name, content }) => [name, Buffer.from(content, 'base64')]))
   const { share, test } = context.config.land
-  const common = { share: [...share], test: [...test], timestamp: timestamp() }
   const tree = await openSettled(context)
-  if (agent === undefined) {
-    const left = await planAll(context, tree, input, given)
-    const { plan, uncertain, forgotten, unknown, leftOut, refused, unreachable } = left
-    return {
-      status: plan.length === 0 ? 'nothing' : 'ok',
-      work_tree: tree.workTree,
-      parent: tree.commit,
-      commit_message: '',
-      files: [],
-      dependent: [],
-      taken_along: [],
-      uncertain,
-      forgotten,
-      unknown,
-      left_out: leftOut,
-      refused,
-      unreachable,
-      plan,
-      ...leftMessage(left),
-      ...common
-    }
-  }
-  const prepared = await prepareLanding(context, tree, { ...input, agent }, given)
-  const refusal = refusalOf({ agent }, prepared)
-  return {
-    status: 'ok',
-    ...leftMessage(prepared),
-    ...refusal,
+  const common = {
     work_tree: tree.workTree,
     parent: tree.commit,
-    commit_message: prepared.message,
-    files: prepared.files.map(({ name, mode, bytes }) => ({
+    share: [...share],
+    test: [...test],
+    timestamp: timestamp()
+  }
+  if (agent === undefined) {
+    const { plan, remarks, unknown } = await planAll(context, tree, input, given)
+    const status = plan.length === 0 ? 'nothing' : 'ok'
+    return { status, ...leftMessage(remarks), commit_message: '', files: [], ...remarks, unknown, plan, ...common }
+  }
+  const prepared = await prepareLanding(context, tree, { ...input, agent }, given)
+  const { message, files, remarks, unknown } = prepared
+  return {
+    status: 'ok',
+    ...leftMessage(remarks),
+    ...refusalOf({ agent }, prepared),
+    commit_message: message,
+    files: files.map(({ name, mode, bytes }) => ({
       name,
       mode: mode as '100644',
       content: bytes?.toString('base64') ?? null
     })),
-    dependent: [...prepared.dependent],
-    taken_along: [...prepared.takenAlong],
-    uncertain: [...prepared.uncertain],
-    forgotten: [...prepared.forgotten],
-    unknown: [...prepared.unknown],
-    left_out: [...prepared.leftOut],
-    refused: [...prepared.refused],
-    unreachable: [...prepared.unreachable],
+    ...remarks,
+    unknown,
     plan: [],
     ...common
   }

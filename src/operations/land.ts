@@ -1,7 +1,7 @@
 // land: a commit of one agent's changes, out of a tree that several share. Nothing that the repository names runs.
 import { join } from 'node:path'
 import { contract } from '../../schemas/contract.ts'
-import type { LandDiff, LandForgotten, LandInput, LandOutput } from '../../schemas/land.ts'
+import type { LandDiff, LandForgotten, LandInput, LandOutput, LandRemarks } from '../../schemas/land.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { decodeIfText } from '../engine/files/text.ts'
 import { OperationError } from '../errors.ts'
@@ -86,7 +86,7 @@ type Outcome = Pick<LandOutput, 'status'> & Partial<LandOutput>
 /** Why nothing is landed. */
 export function refusalOf(
   { agent }: Pick<LandInput, 'agent'>,
-  { dependent, files, uncertain, forgotten, unknown, refused, unreachable }: Prepared
+  { files, unknown, remarks: { dependent, uncertain, forgotten, refused, unreachable } }: Prepared
 ): Outcome | undefined {
   if (dependent.length > 0) {
     const others = [...new Set(dependent.map(({ agent_id }) => agent_id))]
@@ -131,10 +131,7 @@ function sayForgotten(forgotten: readonly LandForgotten[]): string {
 }
 
 /** Where nothing else is to be said. */
-export function leftMessage({
-  forgotten,
-  refused
-}: Pick<Prepared, 'forgotten' | 'refused'>): Pick<LandOutput, 'message'> {
+export function leftMessage({ forgotten, refused }: LandRemarks): Pick<LandOutput, 'message'> {
   const message = `${sayForgotten(forgotten)}${sayRefused(refused)}`.trimStart()
   return message === '' ? {} : { message }
 }
@@ -146,19 +143,12 @@ function adviceFor(agent: string, others: readonly string[]): string {
 }
 
 function toOutput({ dry_run }: LandInput, prepared: Prepared, outcome: Outcome): LandOutput {
-  const { files, dependent, takenAlong, uncertain, forgotten, leftOut, refused, unreachable } = prepared
   return {
-    ...leftMessage(prepared),
+    ...leftMessage(prepared.remarks),
     ...outcome,
     ...(dry_run && { dry_run: true as const }),
-    paths: files.map(({ name }) => name),
-    dependent: [...dependent],
-    taken_along: [...takenAlong],
-    uncertain: [...uncertain],
-    forgotten: [...forgotten],
-    left_out: [...leftOut],
-    refused: [...refused],
-    unreachable: [...unreachable],
+    paths: prepared.files.map(({ name }) => name),
+    ...prepared.remarks,
     timestamp: timestamp()
   }
 }

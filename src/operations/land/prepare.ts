@@ -2,7 +2,7 @@
 import { basename } from 'node:path'
 import { someOf } from '../../support/cut-text.ts'
 import { showName } from '../../support/raw-name.ts'
-import type { LandDependence, LandForgotten, LandInput, LandPrepareOutput } from '../../../schemas/land.ts'
+import type { LandDependence, LandInput, LandPrepareOutput, LandRemarks } from '../../../schemas/land.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { compileBelowRoots } from '../../engine/files/glob/below-roots.ts'
 import { lockKey } from '../../engine/files/lock-key.ts'
@@ -32,20 +32,9 @@ export interface Prepared {
   readonly tree: WorkTree & { readonly commit: string }
   readonly landing: Landing
   readonly files: readonly CommitFile[]
-  readonly dependent: readonly LandDependence[]
-  readonly takenAlong: readonly string[]
-  /** Files with changes that may be the agent's, and are not taken. */
-  readonly uncertain: readonly string[]
-  /** Of these, lines of versions that are no longer kept. */
-  readonly forgotten: readonly LandForgotten[]
+  readonly remarks: LandRemarks
   /** Names of files with changes of unknown authors. */
-  readonly unknown: readonly string[]
-  /** Names that differ from HEAD and that a filter applies to, or that Git refuses. */
-  readonly leftOut: readonly string[]
-  /** Of these, the names that Git refuses. */
-  readonly refused: readonly string[]
-  /** Names that are not UTF-8, escaped. */
-  readonly unreachable: readonly string[]
+  readonly unknown: string[]
   readonly message: string
   /** Whether the index of the user is known to have every `.gitattributes` as HEAD has it. */
   readonly hasAttributesOfHead: boolean
@@ -63,7 +52,7 @@ export async function prepareLanding(
   input: Selected,
   given: Given = new Map()
 ): Promise<Prepared> {
-  const { logs, inTheWay, filtered, refused, staged, unreachable } = await readFitting(context, tree, input.paths, {
+  const { logs, inTheWay, staged, unknown, outOfReach } = await readFitting(context, tree, input.paths, {
     given,
     // Each change as it was made, whatever others have made of it since.
     countsRestored: input.include_overwritten
@@ -86,14 +75,14 @@ export async function prepareLanding(
     tree,
     landing,
     files,
-    dependent: toDependent(landing.dependences, nameOf),
-    takenAlong: landing.takenAlong.filter((changeSet) => changeSet !== undefined),
-    uncertain: input.include_uncertain ? [] : uncertainIn(logs, input.agent).map(nameOf),
-    forgotten: input.include_uncertain ? [] : forgottenIn(logs, nameOf, input.agent),
-    unknown: unknownIn(logs, nameOf),
-    leftOut: [...filtered, ...refused].map(nameOf),
-    refused: refused.map(nameOf),
-    unreachable: unreachable.map(nameOf).map(showEscaped),
+    remarks: {
+      dependent: toDependent(landing.dependences, nameOf),
+      taken_along: landing.takenAlong.filter((changeSet) => changeSet !== undefined),
+      uncertain: input.include_uncertain ? [] : uncertainIn(logs, input.agent).map(nameOf),
+      forgotten: input.include_uncertain ? [] : forgottenIn(logs, nameOf, input.agent),
+      ...outOfReach
+    },
+    unknown,
     message: commitMessage({
       selection: input,
       landing,
@@ -118,7 +107,7 @@ export async function planAll(
   given: Given
 ) {
   const options = { given, countsRestored: false }
-  const { logs, inTheWay, filtered, refused, unreachable } = await readFitting(context, tree, paths, options)
+  const { logs, inTheWay, unknown, outOfReach } = await readFitting(context, tree, paths, options)
   const nameOf = (path: string) => nameIn(tree, path)
   const shares = new Map<string, Share>()
   for (const agent of agentsOf(logs)) {
@@ -134,12 +123,14 @@ export async function planAll(
   }
   return {
     plan: inOrder(shares),
-    uncertain: uncertainIn(logs).map(nameOf),
-    forgotten: forgottenIn(logs, nameOf),
-    unknown: unknownIn(logs, nameOf),
-    leftOut: [...filtered, ...refused].map(nameOf),
-    refused: refused.map(nameOf),
-    unreachable: unreachable.map(nameOf).map(showEscaped)
+    remarks: {
+      dependent: [],
+      taken_along: [],
+      uncertain: uncertainIn(logs).map(nameOf),
+      forgotten: forgottenIn(logs, nameOf),
+      ...outOfReach
+    },
+    unknown
   }
 }
 
@@ -183,28 +174,38 @@ function inOrder(shares: ReadonlyMap<string, Share>): Share[] {
   }
 }
 
+interface Fitting extends Pick<TreeLog, 'logs' | 'staged'>, Pick<Prepared, 'unknown'> {
+  readonly inTheWay: InTheWay
+  readonly outOfReach: Pick<LandRemarks, 'left_out' | 'refused' | 'unreachable'>
+}
+
 async function readFitting(
   context: OperationContext,
   tree: OpenTree,
   paths: readonly string[] | undefined,
   options: LogOptions
-): Promise<TreeLog & { readonly inTheWay: InTheWay; readonly refused: readonly string[] }> {
+): Promise<Fitting> {
   await awaitCommands(context)
   await lookAgain(context, context.config.watcher.bulk_files, context.signal)
-  const { logs, unreachable, ...more } = await readLogs(context, tree, options)
-  const inTheWay = findInTheWay([...logs, ...more.replaced, ...more.filteredGone])
+  const { logs: all, replaced, filtered, filteredGone, staged, unreachable } = await readLogs(context, tree, options)
   const fits = toFilter(context, paths)
-  const fitting = logs.filter(({ head, now }) => fits(head?.path) || fits(now?.path))
+  const nameOf = (path: string) => nameIn(tree, path)
+  const fitting = all.filter(({ head, now }) => fits(head?.path) || fits(now?.path))
   const isRefused = ({ head, now }: FileLog) =>
-    [head, now].some((one) => one !== undefined && isRefusedName(nameIn(tree, one.path), one.isLink))
+    [head, now].some((one) => one !== undefined && isRefusedName(nameOf(one.path), one.isLink))
+  const names = fitting.filter(isRefused).flatMap(({ head, now }) => [head, now].flatMap((one) => one?.path ?? []))
+  const refused = [...new Set(names)].map(nameOf)
+  const logs = fitting.filter((log) => !isRefused(log))
   return {
-    logs: fitting.filter((log) => !isRefused(log)),
-    inTheWay,
-    refused: [
-      ...new Set(fitting.filter(isRefused).flatMap(({ head, now }) => [head, now].flatMap((one) => one?.path ?? [])))
-    ],
-    unreachable: unreachable.filter(fits),
-    ...more
+    logs,
+    inTheWay: findInTheWay([...all, ...replaced, ...filteredGone]),
+    staged,
+    unknown: unknownIn(logs, nameOf),
+    outOfReach: {
+      left_out: [...filtered.map(nameOf), ...refused],
+      refused,
+      unreachable: unreachable.filter(fits).map(nameOf).map(showEscaped)
+    }
   }
 }
 
