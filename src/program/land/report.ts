@@ -23,14 +23,13 @@ export function toOutcome(
 
 /** One line for each reason for which changes are not taken, and for each range of lines whose maker is forgotten. */
 export function describeLeft({ uncertain, forgotten, refused, unreachable }: LandPrepareOutput): string[] {
-  const unsure = `not taken, since another may have made it (--include-uncertain takes it): changes in ${uncertain.join(', ')}`
-  const ofGit = `not taken, since Git takes no such name into a commit (rename the file): ${refused.join(', ')}`
-  const escaped = `not taken, since the name is not UTF-8 (commit it with Git): ${unreachable.join(', ')}`
+  const notTaken = (why: string, names: readonly string[]) =>
+    names.length === 0 ? [] : [`not taken, since ${why} ${names.join(', ')}`]
   return [
-    ...(uncertain.length === 0 ? [] : [unsure]),
+    ...notTaken('another may have made it (--include-uncertain takes it): changes in', uncertain),
     ...forgotten.map((range) => `not taken: ${describeForgotten(range)}`),
-    ...(refused.length === 0 ? [] : [ofGit]),
-    ...(unreachable.length === 0 ? [] : [escaped])
+    ...notTaken('Git takes no such name into a commit (rename the file):', refused),
+    ...notTaken('the name is not UTF-8 (commit it with Git):', unreachable)
   ]
 }
 
