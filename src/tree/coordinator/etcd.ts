@@ -66,9 +66,8 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
   let lastEpoch: number | undefined
   /** By performance.now(), which no one sets. Until then no other process can be elected. */
   let deadline = -Infinity
-  let leader: Leader | undefined
-  /** Of the other process that is the authority. */
-  let leaderEpoch: number | undefined
+  /** The other process that is the authority. */
+  let followed: { readonly leader: Leader | undefined; readonly epoch: number } | undefined
   let renewal: NodeJS.Timeout | undefined
   const volume = createVolumeProof(stages, options.roots, ttlSeconds)
   let ownAddress: string | undefined
@@ -134,7 +133,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
       if (found !== undefined) return follow(found)
       return await stand()
     } catch (error) {
-      throw withoutEtcd(error)
+      return failWithoutEtcd(error)
     }
   }
 
@@ -175,8 +174,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
   }
 
   function follow({ value, revision }: Held): false {
-    leader = parseLeader(value)
-    leaderEpoch = revision
+    followed = { leader: parseLeader(value), epoch: revision }
     return false
   }
 
@@ -188,9 +186,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
   async function publish(port: number): Promise<void> {
     if (term === undefined) return
     const { epoch, lease } = term
-    const held = await client.change(key(), epoch, describe(port), lease).catch((error: unknown) => {
-      throw withoutEtcd(error)
-    })
+    const held = await client.change(key(), epoch, describe(port), lease).catch(failWithoutEtcd)
     if (held?.revision !== epoch) throw electedMeanwhile()
     ownAddress = `${advertise.host}:${port}`
   }
@@ -202,7 +198,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
       if (found !== undefined) follow(found)
     },
     isInPlace: () => performance.now() < deadline,
-    leader: () => (term === undefined ? leader?.pid : process.pid),
+    leader: () => (term === undefined ? followed?.leader?.pid : process.pid),
     leaderHint: '',
     epoch: () => term?.epoch,
     async resign() {
@@ -210,7 +206,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
       await endTerm()
     },
     openPoint(): MeetingPoint {
-      const { host, port } = leader ?? {}
+      const { host, port } = followed?.leader ?? {}
       let isListening = false
       return {
         targets: host === undefined || port === undefined ? [] : [(signal) => link.connect(host, port, signal)],
@@ -237,10 +233,10 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
     names: () => [tree(), ...roots.slice(1)],
     isLeased: true,
     silenceMs: ttlSeconds * 1000 * silenceShare,
-    view: createVolumeView(stages, roots[0]!, () => leaderEpoch),
+    view: createVolumeView(stages, roots[0]!, () => followed?.epoch),
     facts: () => ({
       epoch: term?.epoch,
-      authority: term === undefined ? addressOf(leader) : ownAddress,
+      authority: term === undefined ? addressOf(followed?.leader) : ownAddress,
       leaseMs: Math.max(0, deadline - performance.now()),
       endpoints: client.endpoints()
     })
@@ -255,10 +251,10 @@ function electedMeanwhile(): OperationError {
   return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
 }
 
-function withoutEtcd(error: unknown): unknown {
-  if (!(error instanceof EtcdTrouble)) return error
+function failWithoutEtcd(error: unknown): never {
+  if (!(error instanceof EtcdTrouble)) throw error
   const message = `No host can be elected to serve this tree: ${messageOf(error)}. Nothing was done. Try again once etcd answers.`
-  return new OperationError('OVERLOADED', message, {
+  throw new OperationError('OVERLOADED', message, {
     details: { retry_after_seconds: 1, ...noAuthorityDetail },
     cause: error
   })
