@@ -1,18 +1,14 @@
 // One path of a change: what it gets is staged beside it, what it had keeps a second link, and both ways are one rename.
-import { symlinkSync, unlinkSync } from 'node:fs'
-import { unlink } from 'node:fs/promises'
-import { isErrno, OperationError } from '../../errors.ts'
-import { isUnsupported } from '../../support/unsupported.ts'
+import { isErrno } from '../../errors.ts'
 import { createAfterChange, notLookedAt } from './after-change.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from '../files/identity.ts'
-import { readLink } from '../files/links.ts'
 import type { MadeParents } from './parents.ts'
 import { StaleFileError } from './preconditions.ts'
 import { hashNow, type FileVersion } from '../files/read-file.ts'
-import { descriptorPaths, link as linkTo, type Shelf } from '../files/directory.ts'
+import type { Shelf } from '../files/directory.ts'
 import { removeThrough, type Stage } from './stages.ts'
-import { temporaryName } from '../files/temporary-names.ts'
 import type { OpenEntry } from '../files/walk.ts'
+import { createStaging, type After } from './staging.ts'
 import { createLink, rename, type StagedFile, type Writer } from './write-file.ts'
 import { matches, nodeMark, type Mark, type NotedStep } from './note.ts'
 
@@ -21,23 +17,6 @@ type Before =
   | { readonly kind: 'none' }
   | { readonly kind: 'file'; readonly version: FileVersion }
   | { readonly kind: 'entry' }
-
-export interface NewBytes {
-  readonly kind: 'bytes'
-  readonly bytes: Buffer
-  readonly hash: string
-  /** The version whose mode and owner are kept. */
-  readonly like?: FileVersion | undefined
-  readonly mode?: number | undefined
-}
-
-/** What it has after it. */
-type After =
-  | { readonly kind: 'none' }
-  | NewBytes
-  /** What another path had. */
-  | { readonly kind: 'moved'; readonly from: OpenEntry; readonly version: FileVersion | undefined }
-  | { readonly kind: 'link'; readonly target: string }
 
 /** What a change makes of one path. No path occurs twice in a change. */
 export interface Step {
@@ -93,50 +72,10 @@ export async function prepareStep(
   stage: Stage | undefined
 ): Promise<PreparedStep> {
   const { place } = parents
-  const shelf: Shelf = stage ?? place.directory
   const { directory, name } = place
   const { before, after } = change
-  const files: StagedFile[] = []
-  const names: string[] = []
-  const clear = async () => {
-    for (const file of files) file.discard()
-    await Promise.all(names.map((each) => removeStaged(shelf, each).catch(() => {})))
-  }
-
-  async function copy(bytes: Buffer, like: FileVersion | undefined, mode?: number): Promise<string> {
-    const file = await writer.stage({ place, bytes, replaces: like, mode }, stage)
-    files.push(file)
-    return file.name
-  }
-
-  /** A second name of an entry, or a copy if the file system has no such names, or is another one. */
-  async function secondName(entry: OpenEntry, version: FileVersion | undefined): Promise<string> {
-    const second = temporaryName()
-    names.push(second)
-    try {
-      linkTo(entry.directory, entry.name, shelf, second)
-      return second
-    } catch (error) {
-      if (!isUnsupported(error) && !isErrno(error, 'EXDEV', 'EMLINK')) throw error
-      names.pop()
-      if (version !== undefined) return copy(version.bytes, version)
-      if (entry.stat?.isSymbolicLink() !== true) throw notCopied(change.path, error)
-      return link(readLink(entry))
-    }
-  }
-
-  function link(target: string): string {
-    const made = temporaryName()
-    shelf.within((at) => symlinkSync(target, at(made)))
-    names.push(made)
-    return made
-  }
-
-  async function stageAfter(): Promise<string | null> {
-    if (after.kind === 'none') return null
-    if (after.kind === 'bytes') return copy(after.bytes, after.like, after.mode)
-    return after.kind === 'link' ? link(after.target) : secondName(after.from, after.version)
-  }
+  const staging = createStaging(writer, place, change.path, stage)
+  const { shelf, files, clear } = staging
 
   function markBefore(): Mark {
     if (before.kind === 'none') return null
@@ -152,9 +91,9 @@ export async function prepareStep(
   }
 
   try {
-    const staged = await stageAfter()
+    const staged = await staging.stage(after)
     const version = versionBefore(change)
-    const backup = before.kind === 'none' ? null : await secondName(place, version)
+    const backup = before.kind === 'none' ? null : await staging.secondName(place, version)
     const seen = directory.stat(name)
     const identity = seen && identityOf(seen)
     const check = () => {
@@ -250,15 +189,4 @@ function isUnchanged(
 ): boolean {
   const isSame = isSameIdentity(now, linked) && isSameIdentity({ ...linked, ctimeNs: read.ctimeNs }, read)
   return (isSame && read.isTrusted) || hashNow(place) === hash
-}
-
-/** Off this thread, if that can reach the folder. */
-async function removeStaged(shelf: Shelf, name: string): Promise<void> {
-  if (descriptorPaths) return shelf.within((at) => unlink(at(name)))
-  shelf.within((at) => unlinkSync(at(name)))
-}
-
-function notCopied(path: string, cause: unknown): OperationError {
-  const message = `The file is above the size limit, and the file system gives it no second name: ${path}. Nothing was changed. Move it with the system's own tools.`
-  return new OperationError('FILE_TOO_LARGE', message, { path, cause })
 }
