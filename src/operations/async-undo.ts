@@ -5,10 +5,8 @@ import type { OperationContext } from '../engine/call/context.ts'
 import type { DiffFormat } from '../engine/diff/compare.ts'
 import { decodeIfText } from '../engine/files/text.ts'
 import { shownPath } from '../engine/notices/shown-path.ts'
-import { nothing } from '../engine/versions/made-step.ts'
 import { modesAsText } from '../engine/versions/modification.ts'
 import { lookAgain } from '../engine/watcher/look-again.ts'
-import { OperationError } from '../errors.ts'
 import { remember } from '../support/remember.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
@@ -59,11 +57,9 @@ function withWholeHash({ path, hash }: { path: string; hash: string }, context: 
 type Attempt = { readonly answer: UndoOutput } | { readonly paths: string[] }
 
 async function attempt(input: UndoInput, context: OperationContext, paths: readonly string[]): Promise<Attempt> {
-  const reachable = new Set(paths.filter((path) => canReach(context, path)))
-  const targets = [...reachable].map((path) => ({ path, mode: 'exclusive', reach: 'entry' }) as const)
+  const targets = paths.map((path) => ({ path, mode: 'exclusive', reach: 'canonical' }) as const)
   const options = { operation: 'async_undo', timeout: input.timeout }
   const outcome = await withLocks(context, targets, options, async (places, lock) => {
-    for (const path of paths) if (!reachable.has(path)) context.history.observe(path, nothing)
     const composer = await composeChanges(context, new Map(places.map((place) => [place.path, place])))
     const planned = await plan(input, context)
     const locked = new Set(paths)
@@ -109,17 +105,6 @@ async function previewOf(
   const [base, current] = [await textOf(previous_hash), await textOf(hash)]
   if (base === undefined || current === undefined) return { diff: null }
   return { diff: await previewDiff(context, base, current, format) }
-}
-
-/** False if one of the folders above it is a file by now: then nothing is at the path, and nothing can come there. */
-function canReach({ files }: OperationContext, path: string): boolean {
-  try {
-    files.resolve(path, 'entry')
-    return true
-  } catch (error) {
-    if (error instanceof OperationError && error.code === 'NOT_A_FILE') return false
-    throw error
-  }
 }
 
 interface Plan {

@@ -7,7 +7,7 @@ import { type Now, nothing } from '../versions/made-step.ts'
 import { beginGlance } from '../versions/observed-version.ts'
 import { OperationError } from '../../errors.ts'
 import { orUndefined } from '../../support/attempt.ts'
-import { isThere } from '../../support/is-there.ts'
+import { isFolder, isThere } from '../../support/is-there.ts'
 import type { Effect } from './open-command.ts'
 
 /** Looked at before a command begins: its start must not wait. */
@@ -31,7 +31,11 @@ export async function lookAt({ isBounded, files, places }: Effect, parts: Examin
     const now = await look(path, parts, maxLookBytes)
     if (now?.kind === 'none') absent.add(path)
     else if (now?.kind === 'file') parts.history.observe(path, now)
-    else isWhole = false
+    else {
+      isWhole = false
+      // No file is there yet.
+      if (isFolder(path)) absent.add(path)
+    }
   }
   return { absent, isWhole }
 }
@@ -58,7 +62,7 @@ export async function look(path: string, parts: ExamineParts, maxBytes?: bigint)
   const { files, bases } = parts
   const glance = beginGlance(path, parts)
   try {
-    const place = files.open(path, 'entry')
+    const place = files.open(path, 'canonical')
     try {
       if (place.path !== path || !glance.isSound) return undefined
       const { stat } = place
@@ -73,9 +77,9 @@ export async function look(path: string, parts: ExamineParts, maxBytes?: bigint)
     }
   } catch (error) {
     if (!(error instanceof OperationError)) throw error
-    // A name that no call makes is refused unless a file of it is there. A command can make one, and a file of a folder.
-    const isRefused = error.code === 'INVALID_REQUEST' || error.code === 'NOT_A_FILE'
-    if (isRefused && glance.isSound && !isThere(path)) return nothing
+    // A name that no call makes is refused unless a file of it is there. A command can make one.
+    const isRefused = error.code === 'INVALID_REQUEST' && glance.isSound
+    if (isRefused && !isThere(path)) return nothing
     // It is outside the roots, protected, too large, or gone at this moment.
     return undefined
   }

@@ -1,11 +1,11 @@
 // Removes the temporary files that a killed process left behind, in the background, one directory at a time.
-import { unlinkSync } from 'node:fs'
 import { attempt, orUndefined } from '../../support/attempt.ts'
 import type { Directory } from '../files/directory.ts'
 import { readWhole } from '../files/read-folder.ts'
 import { openRoot } from '../files/root-presence.ts'
 import { isLeftover } from '../files/temporary-names.ts'
 import type { Root } from '../files/roots.ts'
+import { removeWhole } from '../files/whole-folder.ts'
 
 /** @returns the number of files removed; stops quietly when aborted */
 export async function sweepLeftovers(roots: readonly Root[], signal: AbortSignal): Promise<number> {
@@ -26,8 +26,8 @@ async function sweepIn(open: () => Directory, signal: AbortSignal): Promise<numb
     for (const entry of await readWhole(directory).catch(() => [])) {
       if (signal.aborted) break
       const { name } = entry
-      if (entry.isDirectory()) removed += await sweepIn(() => directory.openChild(name), signal)
-      else if (isLeftover(name) && attempt(() => directory.within((at) => unlinkSync(at(name))))) removed += 1
+      if (isLeftover(name)) removed += Number(attempt(() => removeWhole(directory, name)))
+      else if (entry.isDirectory()) removed += await sweepIn(() => directory.openChild(name), signal)
     }
     return removed
   } finally {

@@ -1,7 +1,7 @@
 // Ends the changes that killed processes have left: forward if every file can get there, else back to where all were.
 import { readdirSync, rmdirSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { attempt } from '../../support/attempt.ts'
+import { attempt, orUndefined } from '../../support/attempt.ts'
 import type { Shelf } from '../files/directory.ts'
 import { contentHash } from '../files/content-hash.ts'
 import { readNow } from '../files/read-file.ts'
@@ -21,7 +21,7 @@ import {
 import type { LeftNote, Notes } from './notes.ts'
 import type { Stage, Stages } from './stages.ts'
 import { applyStep, undoStep } from './step.ts'
-import { removeIfThere } from './write-file.ts'
+import { applySwap, inAside, removeAside, stateOfSwap, undoSwap, withInner } from './swap.ts'
 
 export interface Settled {
   /** Undefined if the change was not made, or cannot be read. */
@@ -47,6 +47,8 @@ type Keep = (hash: string, bytes: Buffer) => void
 
 interface Found {
   readonly step: NotedStep
+  /** Those of paths below it, which come and go with it. */
+  readonly inner: readonly NotedStep[]
   readonly place: OpenEntry
   readonly stage: Stage | undefined
 }
@@ -55,9 +57,9 @@ export function createSettle({ notes, open, stages, isFull, maxFileBytes }: Sett
   function withFound<Result>(steps: readonly NotedStep[], use: (found: readonly Found[]) => Result): Result {
     const found: Found[] = []
     try {
-      for (const step of steps) {
+      for (const [step, inner] of withInner(steps, ({ path }) => path)) {
         const place = open(step.path)
-        found.push({ step, place, stage: stages?.of(place.path) })
+        found.push({ step, inner, place, stage: stages?.of(place.path) })
       }
       return use(found)
     } finally {
@@ -71,9 +73,15 @@ export function createSettle({ notes, open, stages, isFull, maxFileBytes }: Sett
     const isMade = !hasFailed && canFinish(statesOf(found)) && finish(found, isFull)
     if (!isMade) takeBack(found)
     for (const each of found) {
-      const { step } = each
-      const bytes = step.backup === null ? undefined : readNow(shelfOf(each), step.backup, maxFileBytes)
-      if (bytes !== undefined) keep(isHash(step.before) ? step.before : contentHash(bytes), bytes)
+      const { step, inner } = each
+      const read = (parent: Shelf, name: string) => readNow(parent, name, maxFileBytes)
+      if (step.backup !== null) keepBefore(step, read(shelfOf(each), step.backup), keep)
+      for (const one of inner)
+        keepBefore(
+          one,
+          orUndefined(() => inAside(shelfOf(each), { noted: step, inner }, one.path, read)),
+          keep
+        )
     }
     if (isFull) syncFolders(found)
     return isMade
@@ -82,7 +90,7 @@ export function createSettle({ notes, open, stages, isFull, maxFileBytes }: Sett
   function clear(found: readonly Found[]): void {
     for (const each of found)
       for (const name of [each.step.staged, each.step.backup])
-        if (name !== null) attempt(() => removeIfThere(shelfOf(each), name))
+        if (name !== null) attempt(() => removeAside(shelfOf(each), name))
   }
 
   /** Removes those that are empty but for what was staged in them. */
@@ -164,7 +172,7 @@ export function createSettle({ notes, open, stages, isFull, maxFileBytes }: Sett
 }
 
 function statesOf(found: readonly Found[]): StepState[] {
-  return found.map((each) => (isOnTheWay(each, found) ? 'made' : stateOf(each.step, each.place, shelfOf(each))))
+  return found.map((each) => (isOnTheWay(each, found) ? 'made' : stateNow(each)))
 }
 
 /** What the path had has no name but the one under which another path is to get it. */
@@ -184,10 +192,10 @@ function finish(found: readonly Found[], isFull: boolean): boolean {
   const isRemoval = ({ step }: Found) => step.after === null
   const [given, removed] = [found.filter((one) => !isRemoval(one)), found.filter(isRemoval)]
   try {
-    for (const each of given) if (isPending(each)) applyStep(each.place, each.step, each.step.path, each.stage)
+    for (const each of given) if (isPending(each)) apply(each)
     // Of a copy to another file system, what is removed now is the other half.
     if (isFull) syncFolders(given)
-    for (const each of removed) if (isPending(each)) applyStep(each.place, each.step, each.step.path, each.stage)
+    for (const each of removed) if (isPending(each)) apply(each)
     return true
   } catch {
     return false
@@ -195,14 +203,28 @@ function finish(found: readonly Found[], isFull: boolean): boolean {
 }
 
 function isPending(each: Found): boolean {
-  return stateOf(each.step, each.place, shelfOf(each)) === 'pending'
+  return stateNow(each) === 'pending'
+}
+
+function stateNow(each: Found): StepState {
+  return (each.inner.length > 0 ? stateOfSwap : stateOf)(each.step, each.place, shelfOf(each))
+}
+
+function apply(each: Found): void {
+  const { step, inner, place, stage } = each
+  if (inner.length > 0) applySwap(place, { noted: step, inner }, shelfOf(each))
+  else applyStep(place, step, step.path, stage)
 }
 
 /** What others have changed since is left as it is: their bytes are the only ones. */
 function takeBack(found: readonly Found[]): void {
   for (const each of found.toReversed()) {
-    const { step, place, stage } = each
+    const { step, inner, place, stage } = each
     const { backup, before, after } = step
+    if (inner.length > 0) {
+      if (place.missing.length === 0) undoSwap(place, { noted: step, inner }, shelfOf(each), stage)
+      continue
+    }
     if (place.missing.length > 0 || !matches(place, after)) continue
     if (backup !== null ? shelfOf(each).stat(backup) !== undefined : before === null) undoStep(place, backup, stage)
     else if (backup === null && after !== null) throw new Error(`what was at ${step.path} is gone`)
@@ -216,6 +238,10 @@ function takeBack(found: readonly Found[]): void {
 
 function syncFolders(found: readonly Found[]): void {
   for (const { place } of found) place.directory.syncNow()
+}
+
+function keepBefore({ before }: NotedStep, bytes: Buffer | undefined, keep: Keep): void {
+  if (bytes !== undefined) keep(isHash(before) ? before : contentHash(bytes), bytes)
 }
 
 function shelfOf({ place, stage }: Found): Shelf {

@@ -11,6 +11,7 @@ import type { Directory, Shelf } from '../files/directory.ts'
 import { endEarlierRename } from './earlier-notes.ts'
 import type { Root } from '../files/roots.ts'
 import type { OpenEntry } from '../files/walk.ts'
+import { removeWhole } from '../files/whole-folder.ts'
 import { isOfThisProcess, ownFolder, temporaryName } from '../files/temporary-names.ts'
 
 /** Of one root. Its paths name nothing any more once another authority has taken the stage. */
@@ -119,7 +120,7 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
     sweep() {
       for (const { stage } of stages)
         for (const name of readdirSync(stage.at('.')).filter((other) => !isOfThisProcess(other)))
-          attempt(() => unlinkSync(stage.at(name)))
+          attempt(() => removeWhole(stage, name))
     }
   }
 }

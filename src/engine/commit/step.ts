@@ -1,4 +1,6 @@
 // One path of a change: what it gets is staged beside it, what it had keeps a second link, and both ways are one rename.
+import type { BigIntStats } from 'node:fs'
+import { join } from 'node:path'
 import { isErrno } from '../../errors.ts'
 import { createAfterChange, notLookedAt } from './after-change.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from '../files/identity.ts'
@@ -17,6 +19,8 @@ type Before =
   | { readonly kind: 'none' }
   | { readonly kind: 'file'; readonly version: FileVersion }
   | { readonly kind: 'entry' }
+  /** All files in it are removed by other steps. */
+  | { readonly kind: 'folder' }
 
 /** What a change makes of one path. No path occurs twice in a change. */
 export interface Step {
@@ -77,19 +81,6 @@ export async function prepareStep(
   const staging = createStaging(writer, place, change.path, stage)
   const { shelf, files, clear } = staging
 
-  function markBefore(): Mark {
-    if (before.kind === 'none') return null
-    if (before.kind === 'file' && change.isMoved !== true) return before.version.hash
-    const stat = directory.stat(name)
-    if (stat === undefined) throw new StaleFileError(`gone meanwhile: ${place.path}`)
-    return heldMark(stat)
-  }
-
-  function markAfter(staged: string | null): Mark {
-    if (staged === null) return null
-    return after.kind === 'bytes' ? after.hash : heldMark(shelf.stat(staged) as { ino: bigint })
-  }
-
   try {
     const staged = await staging.stage(after)
     const version = versionBefore(change)
@@ -109,17 +100,13 @@ export async function prepareStep(
     }
     check()
     let isApplied = false
-    const { renamedFrom, renamedTo, restores, takesBack } = change
     const noted: NotedStep = {
       path: place.path,
       staged,
       backup,
-      before: markBefore(),
-      after: markAfter(staged),
-      ...(renamedFrom !== undefined && { renamedFrom }),
-      ...(renamedTo !== undefined && { renamedTo }),
-      ...(restores !== undefined && { restores }),
-      ...(takesBack !== undefined && { takesBack })
+      before: markBefore(change),
+      after: staged === null ? null : markAfter(change, shelf, staged),
+      ...factsOf(change)
     }
     return {
       change,
@@ -138,10 +125,7 @@ export async function prepareStep(
         if (matches({ directory, name }, noted.after)) undoStep({ directory, name }, backup, stage)
         isApplied = false
       },
-      identity() {
-        const stat = createAfterChange().attempt(() => directory.stat(name), notLookedAt)
-        return stat && identityOf(stat)
-      },
+      identity: () => identityNow(() => directory.stat(name)),
       clear
     }
   } catch (error) {
@@ -150,9 +134,36 @@ export async function prepareStep(
   }
 }
 
+export function markBefore({ before, place: { directory, name }, isMoved }: Step): Mark {
+  if (before.kind === 'none') return null
+  return before.kind === 'file' && isMoved !== true ? before.version.hash : heldMark(directory, name)
+}
+
+export function markAfter({ after }: Step, shelf: Shelf, staged: string): Mark {
+  return after.kind === 'bytes' ? after.hash : heldMark(shelf, staged)
+}
+
+/** What the note of a step says of it beside what it makes. */
+export function factsOf({ renamedFrom, renamedTo, restores, takesBack }: Step) {
+  return {
+    ...(renamedFrom !== undefined && { renamedFrom }),
+    ...(renamedTo !== undefined && { renamedTo }),
+    ...(restores !== undefined && { restores }),
+    ...(takesBack !== undefined && { takesBack })
+  }
+}
+
 /** Its second name keeps the number of its inode. */
-function heldMark({ ino }: { readonly ino: bigint }): string {
-  return nodeMark({ ino })
+function heldMark(shelf: Shelf, name: string): string {
+  const stat = shelf.stat(name)
+  if (stat === undefined) throw new StaleFileError(`gone meanwhile: ${join(shelf.path, name)}`)
+  return nodeMark({ ino: stat.ino })
+}
+
+/** After the change: undefined if the system does not say. */
+export function identityNow(look: () => BigIntStats | undefined): FileIdentity | undefined {
+  const stat = createAfterChange().attempt(look, notLookedAt)
+  return stat && identityOf(stat)
 }
 
 export function applyStep(

@@ -11,6 +11,7 @@ import type { Stages } from './stages.ts'
 import type { Writer } from './write-file.ts'
 import { explainWriteError } from './write-error.ts'
 import { prepareStep, type PreparedStep, type Step } from './step.ts'
+import { prepareSwap, withInner } from './swap.ts'
 
 interface Parts {
   readonly writer: Writer
@@ -44,16 +45,25 @@ export function createTogether({ writer, durability, stages, notes, onUnfinished
     let synced = 0
 
     async function prepare(): Promise<void> {
-      await note?.noteFolders([...new Set(changes.flatMap(({ place }) => missingFolders(place)))])
-      for (const change of changes) {
+      const groups = withInner(changes, ({ place }) => place.path)
+      await note?.noteFolders([...new Set([...groups.keys()].flatMap(({ place }) => missingFolders(place)))])
+      for (const [change, inner] of groups) {
         current = change.path
         const made = makeParents(change.place, durability)
         parents.push(made)
-        steps.push(await prepareStep(writer, change, made, stages?.of(made.place.path)))
-        if (steps.length - synced >= mostOpen) await syncStaged()
+        const stage = stages?.of(made.place.path)
+        if (inner.length === 0) await add(await prepareStep(writer, change, made, stage))
+        else await prepareSwap(change, inner, { writer, place: made.place, stage, isFull: durability.isFull, add })
       }
       await syncStaged()
+      const order = new Map(changes.map((change, index) => [change, index]))
+      steps.sort((one, other) => order.get(one.change)! - order.get(other.change)!)
       if (durability.isFull) await Promise.all(foldersOf(steps).map((folder) => folder.sync()))
+    }
+
+    async function add(step: PreparedStep): Promise<void> {
+      steps.push(step)
+      if (steps.length - synced >= mostOpen) await syncStaged()
     }
 
     function check(): void {

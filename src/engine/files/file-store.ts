@@ -34,8 +34,11 @@ export interface FileStoreOptions {
   readonly isKnown?: (path: string) => boolean
 }
 
-/** How an operation reaches a file: `target` follows a link at the end of the path, `entry` means the link itself. */
-export type Reach = 'target' | 'entry'
+/**
+ * How an operation reaches a file: `target` follows a link at the end of the path, `entry` means the link itself. So does `canonical`, of a
+ * canonical path, which leads through no link: what is below a link or a file is missing.
+ */
+export type Reach = 'target' | 'entry' | 'canonical'
 
 /** Each folder on the way is opened, so that a path of thousands costs as much as thousands of files. */
 const maxDepth = 128
@@ -97,7 +100,7 @@ export function createFileStore(options: FileStoreOptions) {
 
   function reachAsSpelt(path: string, reach: Reach): OpenEntry {
     requireModestDepth(path)
-    const place = walk(ground, roots.locate(path), path, { followLast: reach === 'target' })
+    const place = walk(ground, roots.locate(path), path, optionsOf(reach))
     try {
       protection.checkReadable(relativeTo(place), path)
       return place
@@ -181,7 +184,7 @@ export function createFileStore(options: FileStoreOptions) {
     open,
     isThere,
     /** The place of an entry by its canonical path, whatever protects it. The caller closes it. */
-    openCanonical: (path: string): OpenEntry => walk(ground, roots.locate(path), path, { followLast: false }),
+    openCanonical: (path: string): OpenEntry => walk(ground, roots.locate(path), path, optionsOf('canonical')),
     resolve,
     /** The name under which a lease is requested, whatever it leads to. */
     nameOf: createSpelling(roots.list),
@@ -201,6 +204,10 @@ export function createFileStore(options: FileStoreOptions) {
       roots.close()
     }
   }
+}
+
+function optionsOf(reach: Reach) {
+  return { followLast: reach === 'target', isCanonical: reach === 'canonical' }
 }
 
 /** @throws OperationError INVALID_REQUEST */

@@ -37,6 +37,8 @@ export interface Ground {
 interface WalkOptions {
   /** True: a link at the very end is resolved too. False: the link itself is the place. */
   readonly followLast: boolean
+  /** True if the path is canonical: no link is followed, and what is below a link or a file that is on the way by now is missing. */
+  readonly isCanonical?: boolean
 }
 
 const maxLinks = 40
@@ -59,6 +61,7 @@ class Walk {
   readonly #folders: KeptFolders
   readonly #spelling: string
   readonly #followLast: boolean
+  readonly #isCanonical: boolean
   /** Directories from the root down to the walk's current one. */
   #open: Directory[] = []
   #root: Root
@@ -66,11 +69,12 @@ class Walk {
   #links = 0
   #isFolder = false
 
-  constructor({ roots, folders }: Ground, { root, segments }: Location, spelling: string, { followLast }: WalkOptions) {
+  constructor({ roots, folders }: Ground, { root, segments }: Location, spelling: string, options: WalkOptions) {
     this.#roots = roots
     this.#folders = folders
     this.#spelling = spelling
-    this.#followLast = followLast
+    this.#followLast = options.followLast
+    this.#isCanonical = options.isCanonical === true
     this.#root = root
     this.#todo = [...segments]
   }
@@ -121,12 +125,13 @@ class Walk {
       }
     }
     const stat = this.#here.stat(name)
-    if (stat?.isSymbolicLink() === true && !(isLast && !this.#followLast)) {
+    const isInTheWay = this.#isCanonical && stat?.isDirectory() === false
+    if (stat?.isSymbolicLink() === true && !isInTheWay && !(isLast && !this.#followLast)) {
       this.#follow(name)
       return undefined
     }
     if (isLast) return this.#place([], name, stat)
-    if (stat === undefined) return this.#atMissing([name, ...this.#todo])
+    if (stat === undefined || isInTheWay) return this.#atMissing([name, ...this.#todo])
     if (stat.isDirectory()) {
       this.#open.push(this.#here.openChild(name))
       return undefined

@@ -4,7 +4,7 @@ import type { FileStore } from '../files/file-store.ts'
 import { identityOf, unknownIdentity } from '../files/identity.ts'
 import { contentHash } from '../files/content-hash.ts'
 import { readNow } from '../files/read-file.ts'
-import { isHash, type Note, type NotedStep } from '../commit/note.ts'
+import { isHash, matches, type Note, type NotedStep } from '../commit/note.ts'
 import type { Bases } from './bases.ts'
 import { linkAt } from './link-at.ts'
 import { type MadeStep, nothing } from './made-step.ts'
@@ -12,7 +12,7 @@ import type { History } from './history.ts'
 import { isSomethingThere } from './version.ts'
 
 interface Parts {
-  readonly files: Pick<FileStore, 'open'>
+  readonly files: Pick<FileStore, 'openCanonical'>
   readonly bases: Bases
   readonly history: History
 }
@@ -32,13 +32,13 @@ function findMade(
   { files, bases, history }: Parts
 ): MadeStep | undefined {
   try {
-    const place = files.open(path, 'entry')
+    const place = files.openCanonical(path)
     const { directory, name, stat } = place
     try {
       const last = history.last(path)
-      if (stat === undefined) {
+      if (stat === undefined || stat.isDirectory()) {
         const isKnown = last !== undefined && !isSomethingThere(last) && last.agentId === agentId
-        return after !== null || isKnown ? undefined : { path, now: nothing, renamedTo, takesBack }
+        return isKnown || !matches(place, after) ? undefined : { path, now: nothing, renamedTo, takesBack }
       }
       if (stat.isSymbolicLink()) {
         const now = linkAt(place)

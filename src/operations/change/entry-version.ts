@@ -58,7 +58,7 @@ export function recordLink({ history }: Pick<OperationContext, 'history'>, place
 
 /** What a change removes or replaces, for the history, if that is no version. */
 export function entryAt(place: OpenEntry, version: FileVersion | undefined): Entry | undefined {
-  if (place.stat === undefined || version !== undefined) return undefined
+  if (place.stat === undefined || place.stat.isDirectory() || version !== undefined) return undefined
   return place.stat.isSymbolicLink() ? { link: readLink(place) } : 'unread'
 }
 

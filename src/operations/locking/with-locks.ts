@@ -142,7 +142,7 @@ function toTerm(
   operation: string
 ) {
   const key = lockKey(path)
-  const isLink = reach === 'entry' && stat?.isSymbolicLink() === true
+  const isLink = reach !== 'target' && stat?.isSymbolicLink() === true
   return { key, leaseKey: isLink ? targetKey(given, context) : key, path, mode, given, operation, fencingToken }
 }
 

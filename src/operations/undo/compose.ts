@@ -1,11 +1,14 @@
 // Makes one transaction of what is taken back of each file: files that meet at one name are one step of it.
+import { join } from 'node:path'
 import type { UndoConflict } from '../../../schemas/undo.ts'
 import { isOperationError, OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { permitsOwner } from '../../engine/files/access.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { Step } from '../../engine/commit/step.ts'
+import { above, obstacleOf } from '../../engine/commit/swap.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
+import { holdsOnly } from '../../engine/files/whole-folder.ts'
 import { shownPath } from '../../engine/notices/shown-path.ts'
 import { nothing } from '../../engine/versions/made-step.ts'
 import type { Version } from '../../engine/versions/version.ts'
@@ -36,17 +39,32 @@ export interface Composed {
 /** Reads the files at these places, whose locks are held: what other programs have made of them is in the history then. */
 export async function composeChanges(context: OperationContext, places: ReadonlyMap<string, OpenEntry>) {
   const versions = new Map<string, FileVersion>()
+  /** Of a path that is a folder. */
+  const contents = new Map<string, readonly string[]>()
   for (const [path, place] of places) {
     context.files.checkWritable(place, path)
     const version = await look(context, place, path)
     if (version !== undefined) versions.set(path, version)
+    if (place.stat?.isDirectory() === true) contents.set(path, filesIn(place))
   }
 
-  /** Whether a name that a file is to get is free, its own, or given up by another one. */
+  /** Empty if one of them is not of these places. */
+  function filesIn({ directory, name, path }: OpenEntry): string[] {
+    const files: string[] = []
+    const isMeant = (below: string) => places.has(files[files.push(join(path, below)) - 1] as string)
+    return holdsOnly(directory, name, isMeant) ? files : []
+  }
+
+  /** Whether a name that a file is to get is free, its own, or given up by another one, or by all files of a folder. */
   function isFree({ lineage, target }: TakenBack, leaving: ReadonlySet<string>): boolean {
     const place = places.get(target.path)
     if (place === undefined || place.isFolder) return false
-    if (place.stat === undefined) return true
+    const obstacle = obstacleOf(place)
+    if (place.stat === undefined) return obstacle === undefined || leaving.has(obstacle)
+    if (place.stat.isDirectory()) {
+      const files = contents.get(target.path) ?? []
+      return files.length > 0 && files.every((file) => leaving.has(file))
+    }
     if (!place.stat.isFile() && !place.stat.isSymbolicLink()) return false
     return isThere(lineage) && lineage.path === target.path ? true : leaving.has(target.path)
   }
@@ -61,7 +79,8 @@ export async function composeChanges(context: OperationContext, places: Readonly
       const wanted = countBy(arriving, ({ target }) => target.path)
       const blocked = new Map<TakenBack, UndoConflict>()
       for (const one of arriving) {
-        const isInTheWay = wanted.get(one.target.path)! > 1 || !isFree(one, leaving)
+        const { path } = one.target
+        const isInTheWay = wanted.get(path)! > 1 || above(path, wanted) !== undefined || !isFree(one, leaving)
         const stop = isInTheWay ? conflictOf(one, 'in_the_way') : refusalOf(one)
         if (stop !== undefined) blocked.set(one, stop)
       }
@@ -136,9 +155,11 @@ export async function composeChanges(context: OperationContext, places: Readonly
     const before: Step['before'] =
       place.stat === undefined
         ? { kind: 'none' }
-        : version === undefined
-          ? { kind: 'entry' }
-          : { kind: 'file', version }
+        : place.stat.isDirectory()
+          ? { kind: 'folder' }
+          : version === undefined
+            ? { kind: 'entry' }
+            : { kind: 'file', version }
     return { place, path, before, isMoved: moved.has(path) }
   }
 

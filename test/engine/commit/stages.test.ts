@@ -1,5 +1,15 @@
 // Changes of a host that has lost the tree, at the moment of each of their steps: the file system refuses them, and the next host ends them.
-import { cpSync, existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs'
 import t, { type Test } from 'tap'
 import { createCommits } from '../../../src/engine/commit/commits.ts'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
@@ -113,6 +123,75 @@ t.test('a transaction whose note is in place is the next host to end, and the la
   t.strictSame(contentOf(tree), before, 'until the next host ends it')
   t.match(settleAsOther(tree, next), [{ made: { operation: 'test' } }])
   t.strictSame(contentOf(tree), after)
+})
+
+/** A file comes where a folder is, or the folder where the file is. @param onCheck as that of `transact` */
+async function swap(host: Host, tree: Tree, onCheck: (time: number) => void): Promise<void> {
+  const [top, below] = ['d', 'd/deep/x'].map((name) => host.open(tree.path(name), 'canonical')) as [
+    Step['place'],
+    Step['place']
+  ]
+  const isFolder = top.stat?.isDirectory() === true
+  const whole = isFolder ? below : top
+  const [other] = await versionOf(host, tree.path('other.txt'))
+  const version = await host.read(whole, whole.path)
+  const changes: Step[] = [
+    stepTo(other, 'other.txt', await host.read(other, 'other.txt'), isFolder ? 'O\n' : 'o\n'),
+    isFolder ? stepTo(below, 'd/deep/x', version, undefined) : stepTo(below, 'd/deep/x', undefined, 'x\n'),
+    isFolder
+      ? { ...stepTo(top, 'd', undefined, 'file\n'), before: { kind: 'folder' } }
+      : stepTo(top, 'd', version, undefined)
+  ]
+  let time = 0
+  await host.commit(
+    changes,
+    hooksOf(() => onCheck((time += 1)))
+  )
+}
+
+const asFolder = { d: '', 'd/deep': '', 'd/deep/x': 'x\n', 'other.txt': 'o\n' }
+const asFile = { d: 'file\n', 'other.txt': 'O\n' }
+const lookAt = (tree: Tree) =>
+  Object.fromEntries(tree.all().map((name) => [name, lstatSync(tree.path(name)).isFile() ? tree.read(name) : '']))
+
+t.test('a folder and a file change places through the stage, and the next host ends it', async (t) => {
+  const tree = makeTree(t, { 'd/deep/x': 'x\n', 'other.txt': 'o\n' })
+  let host = hostOf(t, tree)
+  let epoch = 1
+  host.stages.take(epoch)
+  for (const [here, there] of [
+    [asFolder, asFile],
+    [asFile, asFolder]
+  ]) {
+    await swap(host, tree, () => {})
+    t.strictSame(lookAt(tree), there)
+    assertSwept(t, host, tree)
+    await swap(host, tree, () => {})
+    t.strictSame(lookAt(tree), here)
+    const next = hostOf(t, tree)
+    const takeOver = (time: number) => {
+      if (time === 2) next.stages.take((epoch += 1))
+    }
+    await t.rejects(swap(host, tree, takeOver), { code: 'AUTHORITY_LOST' })
+    t.strictSame(lookAt(tree), here, 'until the next host ends it')
+    t.match(settleAsOther(tree, next), [{ made: { operation: 'test' } }])
+    t.strictSame(lookAt(tree), there)
+    next.stages.sweep()
+    assertSwept(t, next, tree)
+    host = next
+  }
+})
+
+t.test('what has come to a folder right before it makes way stays, and nothing is changed', async (t) => {
+  const tree = makeTree(t, { 'd/deep/x': 'x\n', 'other.txt': 'o\n' })
+  const host = hostOf(t, tree)
+  host.stages.take(1)
+  const addOne = (time: number) => {
+    if (time === 2) tree.write('d/deep/new', 'new\n')
+  }
+  await t.rejects(swap(host, tree, addOne), { message: /^created meanwhile: in / })
+  t.strictSame(lookAt(tree), { ...asFolder, 'd/deep/new': 'new\n' })
+  assertSwept(t, host, tree)
 })
 
 t.test('a write, a creation, a delete and a rename of a host that has lost the tree change nothing', async (t) => {

@@ -257,7 +257,8 @@ t.test('a rename to another folder is one change: of a file, of a link, and of a
 
 t.test('all this holds without descriptor paths', { skip: isAgain && 'this is the run without them' }, async (t) => {
   const own = process.argv[1] as string
-  for (const file of [own, own.replace('swapped-folders', 'containment')]) {
+  const swaps = own.replace('engine/files/swapped-folders', 'operations/commands/replaced-folders')
+  for (const file of [own, own.replace('swapped-folders', 'containment'), swaps]) {
     const environment = { ...process.env, TEST_WITHOUT_DESCRIPTOR_PATHS: 'yes' }
     const child = spawn(process.execPath, ['--import', withoutDescriptorPaths, file], { env: environment })
     let said = ''
