@@ -10,10 +10,9 @@ import { blameWithGit, type GitLine } from '../support/project/git-blame.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { findOwners, type Owned } from './blame/owners.ts'
 import { toRanges } from './blame/ranges.ts'
-import { readVersion } from './change/file-version.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { awaitCommands } from './commands/bracket.ts'
-import { withLocks } from './locking/with-locks.ts'
+import { readLocked } from './locking/read-locked.ts'
 import { itemsThatFit } from './answer-size.ts'
 
 export const asyncBlame = defineOperation({
@@ -32,13 +31,7 @@ async function blame(
   context: OperationContext
 ): Promise<Static<typeof BlameOutput>> {
   await awaitCommands(context)
-  const options = { operation: 'async_blame', timeout: context.config.crud.max_timeout }
-  const { version, canonical } = await withLocks(
-    context,
-    [{ path, mode: 'shared', reach: 'target' }],
-    options,
-    async ([place]) => ({ version: await readVersion(context, place!, path), canonical: place!.path })
-  )
+  const { version, canonicalPath: canonical } = await readLocked(context, path, 'async_blame')
   const text = decodeText(version.bytes, context.config.crud.default_encoding, path)
   const owned = await findOwners(context, canonical, text)
   const commits = await commitsOf(canonical, owned)

@@ -7,10 +7,9 @@ import { decodeText } from '../engine/files/text.ts'
 import { toModifications } from '../engine/versions/modification.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
-import { readVersion } from './change/file-version.ts'
 import { keptBytes } from './change/kept-version.ts'
 import { wholeHash } from './change/named-version.ts'
-import { withLocks } from './locking/with-locks.ts'
+import { readLocked } from './locking/read-locked.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { diffFor } from './answer-size.ts'
 
@@ -45,7 +44,7 @@ async function compare(input: DiffInput, context: OperationContext): Promise<Sta
   const from = await keptBytes(context, path, from_hash)
   const to =
     to_hash === undefined
-      ? await readNow(path, context)
+      ? (await readLocked(context, path, 'async_diff')).version
       : { hash: to_hash, bytes: await keptBytes(context, path, to_hash) }
   const { diff } = await differ.compare({
     base: decodeText(from, encoding, path),
@@ -68,11 +67,4 @@ async function compare(input: DiffInput, context: OperationContext): Promise<Sta
     // Wanted whole, it is too long for this client alone.
     diff: diff?.format === 'lines' && diff_format !== undefined ? { ...diff, advice: tooLongAdvice } : diff
   }
-}
-
-async function readNow(path: string, context: OperationContext): Promise<{ hash: string; bytes: Buffer }> {
-  const options = { operation: 'async_diff', timeout: context.config.crud.max_timeout }
-  return withLocks(context, [{ path, mode: 'shared', reach: 'target' }], options, ([place]) =>
-    readVersion(context, place!, path)
-  )
 }

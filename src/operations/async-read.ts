@@ -11,10 +11,9 @@ import { hasAll, hasLines } from '../engine/seen/spans.ts'
 import { contentText, type OperationContext } from '../engine/call/context.ts'
 import { KnownText } from '../engine/versions/known-text.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
-import { readVersion } from './change/file-version.ts'
 import { versionAt } from './change/kept-version.ts'
 import { wholeHash } from './change/named-version.ts'
-import { withLocks } from './locking/with-locks.ts'
+import { readLocked } from './locking/read-locked.ts'
 import { contentRoom, diffFor } from './answer-size.ts'
 import { byteOffsets, fitsNumbered, selectLines, toPage, type Selection } from './read-page.ts'
 import { answerPart, asksForPart } from './part.ts'
@@ -64,14 +63,7 @@ export async function readOne(
     take(answer)
     return { ...answer, snapshot }
   }
-  // A reader waits for writers only, for the longest time allowed (PRD 4.1).
-  const options = { operation: 'async_read', timeout: context.config.crud.max_timeout }
-  const { version, canonicalPath } = await withLocks(
-    context,
-    [{ path, mode: 'shared', reach: 'target' }],
-    options,
-    async ([place]) => ({ version: await readVersion(context, place!, path), canonicalPath: place!.path })
-  )
+  const { version, canonicalPath } = await readLocked(context, path, 'async_read')
   return present(input, version, canonicalPath, context, take, maxChars)
 }
 

@@ -8,8 +8,7 @@ import type { OperationContext } from '../engine/call/context.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { contentRoom, fits, linesThatFit } from './answer-size.ts'
 import { lockSeconds, refuseLines, requireFileName } from './file-name.ts'
-import { readVersion } from './change/file-version.ts'
-import { withLocks } from './locking/with-locks.ts'
+import { readLocked } from './locking/read-locked.ts'
 import { largeBytes, largeTurn } from '../support/large-work.ts'
 
 export const readFile = defineOperation({
@@ -28,12 +27,7 @@ async function read(input: ReadFileInput, context: OperationContext): Promise<St
   requireFileName(name)
   if (start_line !== undefined && end_line !== undefined && start_line > end_line)
     refuseLines(name, `Start line ${start_line} cannot exceed end line ${end_line}.`)
-  const { version, canonicalPath } = await withLocks(
-    context,
-    [{ path: name, mode: 'shared', reach: 'target' }],
-    { operation: 'read_file', timeout: lockSeconds(context) },
-    async ([place]) => ({ version: await readVersion(context, place!, name), canonicalPath: place!.path })
-  )
+  const { version, canonicalPath } = await readLocked(context, name, 'read_file', lockSeconds(context))
   if (version.bytes.length > largeBytes) await largeTurn()
   const text = splitMark(decodeText(version.bytes, 'utf-8', name)).body
   const total = countLines(text)

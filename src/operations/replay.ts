@@ -12,9 +12,8 @@ import { createSlices, inSlices, sortInSlices } from '../support/slices.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { findOwners } from './blame/owners.ts'
 import { toRanges } from './blame/ranges.ts'
-import { readVersion } from './change/file-version.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
-import { withLocks } from './locking/with-locks.ts'
+import { readLocked } from './locking/read-locked.ts'
 import { findMoment, listChanges, thereAt, type IsReached, type Moment, type There } from './replay/moment.ts'
 
 export const replay = defineOperation({
@@ -135,7 +134,7 @@ async function textAt(path: string, seq: number, context: OperationContext): Pro
   const { history, bases, config } = context
   const canonical = context.files.resolve(path, 'entry').path
   // A file that the log does not know counts as unchanged: from now on it is known.
-  if (history.last(canonical) === undefined) await lookAt(path, context)
+  if (history.last(canonical) === undefined) await readLocked(context, path, 'replay')
   const there = thereAt(history.versions(canonical), seq)
   const none = { path, hash: null, kept: false, content: null, ranges: [] }
   if (there === undefined) return { ...none, exists: false }
@@ -146,13 +145,6 @@ async function textAt(path: string, seq: number, context: OperationContext): Pro
   const { owners, lines } = await findOwners(context, canonical, content, seq)
   const ranges = toRanges(owners, 1, lines.length, () => undefined)
   return { path, exists: true, hash, kept: true, content, ranges }
-}
-
-async function lookAt(path: string, context: OperationContext): Promise<void> {
-  const options = { operation: 'replay', timeout: context.config.crud.max_timeout }
-  await withLocks(context, [{ path, mode: 'shared', reach: 'target' }], options, ([place]) =>
-    readVersion(context, place!, path)
-  )
 }
 
 async function describeLog(context: OperationContext): Promise<Part<'log'>> {
