@@ -72,6 +72,16 @@ export class OperationError extends Error {
   }
 }
 
+/** @returns undefined if the step threw an OperationError */
+export function unlessRefused<Result>(step: () => Result): Result | undefined {
+  try {
+    return step()
+  } catch (error) {
+    if (error instanceof OperationError) return undefined
+    throw error
+  }
+}
+
 /** Why a call was cancelled. */
 export function cancellationOf({ reason }: AbortSignal): OperationError {
   if (reason instanceof OperationError) return reason

@@ -1,6 +1,6 @@
 // The file store: how files are found and read, inside the roots and within the limits. What changes them is in engine/commit.
 import { sep } from 'node:path'
-import { OperationError } from '../../errors.ts'
+import { OperationError, unlessRefused } from '../../errors.ts'
 import type { Directory } from './directory.ts'
 import { createFolderSurvey } from './folder.ts'
 import { createKeptFolders } from './kept-folders.ts'
@@ -88,14 +88,9 @@ export function createFileStore(options: FileStoreOptions) {
 
   /** Whether the path, as it is spelt, is that of an entry that may be read. */
   function isThere(path: string): boolean {
-    try {
-      const place = reachAsSpelt(path, 'entry')
-      place.close()
-      return place.stat !== undefined
-    } catch (error) {
-      if (error instanceof OperationError) return false
-      throw error
-    }
+    const place = unlessRefused(() => reachAsSpelt(path, 'entry'))
+    place?.close()
+    return place?.stat !== undefined
   }
 
   function reachAsSpelt(path: string, reach: Reach): OpenEntry {

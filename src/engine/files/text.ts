@@ -1,7 +1,7 @@
 // Bytes to text and back, strictly: invalid input is an error, never repaired, and a round trip gives the same bytes.
 import { isUtf8 } from 'node:buffer'
 import type Iconv from 'iconv-lite'
-import { OperationError } from '../../errors.ts'
+import { OperationError, unlessRefused } from '../../errors.ts'
 import { loadPiece } from '../../support/pieces.ts'
 import { describeBytes } from './text-hints.ts'
 
@@ -128,11 +128,5 @@ function notValid(bytes: Buffer, encoding: string, path: string): OperationError
 
 /** Bytes as text; undefined if they are gone or are not text in this encoding. */
 export function decodeIfText(bytes: Buffer | undefined, encoding: string, path: string): string | undefined {
-  if (bytes === undefined) return undefined
-  try {
-    return decodeText(bytes, encoding, path)
-  } catch (error) {
-    if (error instanceof OperationError) return undefined
-    throw error
-  }
+  return bytes && unlessRefused(() => decodeText(bytes, encoding, path))
 }

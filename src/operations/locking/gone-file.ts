@@ -1,5 +1,5 @@
 // Says of a file that is not there who has moved or deleted it, and how it is called now, so that no agent creates it anew by mistake.
-import { OperationError } from '../../errors.ts'
+import { OperationError, unlessRefused } from '../../errors.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { quoteName } from '../../engine/locks/quote.ts'
 import { shownPath } from '../../engine/notices/shown-path.ts'
@@ -92,14 +92,11 @@ function leavesAfter({ seq, renamedTo = '' }: Version, from: string, history: Co
 
 /** Undefined if nothing is there, or the caller may not see it. */
 function nameNow(path: string, { files }: Context): string | undefined {
-  try {
+  return unlessRefused(() => {
     const place = files.open(path, 'entry')
     place.close()
-    return place.stat === undefined ? undefined : shownPath(path, files)
-  } catch (error) {
-    if (error instanceof OperationError) return undefined
-    throw error
-  }
+    return place.stat && shownPath(path, files)
+  })
 }
 
 function who({ agentId }: Version): string {

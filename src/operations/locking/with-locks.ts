@@ -1,5 +1,5 @@
 // Runs the body of an operation under the locks of its files, with each file's place opened inside the lock.
-import { OperationError } from '../../errors.ts'
+import { OperationError, unlessRefused } from '../../errors.ts'
 import { StaleFileError } from '../../engine/commit/preconditions.ts'
 import { lockKey } from '../../engine/files/lock-key.ts'
 import type { Reach } from '../../engine/files/file-store.ts'
@@ -143,16 +143,8 @@ function toTerm(
 ) {
   const key = lockKey(path)
   const isLink = reach !== 'target' && stat?.isSymbolicLink() === true
-  return { key, leaseKey: isLink ? targetKey(given, context) : key, path, mode, given, operation, fencingToken }
-}
-
-function targetKey(path: string, context: OperationContext): string | undefined {
-  try {
-    return resolveFile(path, context).key
-  } catch (error) {
-    if (error instanceof OperationError) return undefined
-    throw error
-  }
+  const leaseKey = isLink ? unlessRefused(() => resolveFile(given, context).key) : key
+  return { key, leaseKey, path, mode, given, operation, fencingToken }
 }
 
 /** A waiter keeps no descriptors open. What it saw before is out of date by the time of the grant, and is checked again. */
