@@ -4,17 +4,14 @@ import { lockTime } from '../locks/clock.ts'
 import type { LockList, LockListQuery } from '../../../schemas/lock-list.ts'
 import type { Holder, PendingRequest } from '../../../schemas/status.ts'
 import type { Static } from '../../../schemas/typebox.ts'
-import type { HolderStatus, KeyStatus, WaiterStatus } from '../locks/lock.ts'
+import type { EntryStatus, HolderStatus, KeyStatus, WaiterStatus } from '../locks/lock.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
 import { timestamp } from '../../support/timestamp.ts'
 
 function toHolder(holder: HolderStatus): Static<typeof Holder> {
-  const { mode, agentId, note, acquiredAt, expiresAt, fencingToken, waitsFor } = holder
+  const { acquiredAt, expiresAt, fencingToken, waitsFor } = holder
   return {
-    type: typeOf(holder),
-    mode,
-    agent_id: agentId ?? null,
-    ...(note !== undefined && { note }),
+    ...toEntry(holder),
     acquired_at: lockTime(acquiredAt),
     expires_at: expiresAt === undefined ? null : lockTime(expiresAt),
     ...(fencingToken !== undefined && { fencing_token: fencingToken }),
@@ -29,12 +26,9 @@ export function toOwnHolder(holder: HolderStatus, agentId: string | undefined): 
 }
 
 export function toPendingRequest(waiter: WaiterStatus): Static<typeof PendingRequest> {
-  const { mode, agentId, note, queuedAt, timeoutAt, isParked } = waiter
+  const { queuedAt, timeoutAt, isParked } = waiter
   return {
-    type: typeOf(waiter),
-    mode,
-    agent_id: agentId ?? null,
-    ...(note !== undefined && { note }),
+    ...toEntry(waiter),
     queued_at: lockTime(queuedAt),
     timeout_at: lockTime(timeoutAt),
     ...(isParked && { parked: true })
@@ -59,7 +53,12 @@ function describeFile(path: string, { holders, waiters }: KeyStatus): LockList['
   return { path, holders: holders.map(toHolder), pending_requests: waiters.map(toPendingRequest) }
 }
 
-/** PRD 3.5 names the kind of a request without the prefix. */
-function typeOf({ isLease, operation }: HolderStatus | WaiterStatus): string {
-  return isLease ? 'lease' : operation.replace(/^async_/, '')
+function toEntry({ isLease, operation, mode, agentId, note }: EntryStatus) {
+  return {
+    // PRD 3.5 names the kind of a request without the prefix.
+    type: isLease ? 'lease' : operation.replace(/^async_/, ''),
+    mode,
+    agent_id: agentId ?? null,
+    ...(note !== undefined && { note })
+  }
 }

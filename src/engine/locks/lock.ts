@@ -128,12 +128,17 @@ export interface Lock {
   [Symbol.dispose](): void
 }
 
-/** Times are milliseconds of the manager's clock. */
-export interface HolderStatus {
+/** Of a key that is held or waited for. Times are milliseconds of the manager's clock. */
+export interface EntryStatus {
   readonly isLease: boolean
   readonly mode: LockMode
   readonly operation: string
   readonly agentId: string | undefined
+  /** Of a lease, for other agents. */
+  readonly note: string | undefined
+}
+
+export interface HolderStatus extends EntryStatus {
   readonly acquiredAt: number
   /** Undefined while the holder still waits for another key of the same acquire: its TTL has not begun. */
   readonly expiresAt: number | undefined
@@ -141,21 +146,13 @@ export interface HolderStatus {
   readonly fencingToken: number | undefined
   /** Path of the other key that the holder waits for, if it does. */
   readonly waitsFor: string | undefined
-  /** The note of the lease's holder for other agents. */
-  readonly note: string | undefined
 }
 
-/** Times are milliseconds of the manager's clock. */
-export interface WaiterStatus {
-  readonly isLease: boolean
-  readonly mode: LockMode
-  readonly operation: string
-  readonly agentId: string | undefined
+export interface WaiterStatus extends EntryStatus {
   readonly queuedAt: number
   /** When it gives up; of a parked one, when its place is given away. */
   readonly timeoutAt: number
   readonly isParked: boolean
-  readonly note: string | undefined
 }
 
 export interface KeyStatus {

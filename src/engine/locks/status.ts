@@ -1,7 +1,7 @@
 // The lock table as clients see it.
 import type { QueueEntry } from './acquisition.ts'
 import type { BlockedRequest } from './errors.ts'
-import type { HolderStatus, KeyStatus, LockSummary, WaiterStatus } from './lock.ts'
+import type { EntryStatus, HolderStatus, KeyStatus, LockSummary, WaiterStatus } from './lock.ts'
 import type { KeyQueue } from './queue.ts'
 
 export function toKeyStatus(queue: KeyQueue | undefined): KeyStatus {
@@ -24,33 +24,25 @@ export function toSummary(queues: ReadonlyMap<string, KeyQueue>): LockSummary {
   return summary
 }
 
-function toHolderStatus({ acquisition, mode, since }: QueueEntry): HolderStatus {
-  const { operation, agentId, fencingToken, dueAt } = acquisition
+function toEntryStatus({ acquisition, mode }: QueueEntry): EntryStatus {
+  const { isLease, operation, agentId, note } = acquisition
+  return { isLease, mode, operation, agentId, note }
+}
+
+function toHolderStatus(entry: QueueEntry): HolderStatus {
+  const { fencingToken, dueAt, waitsAt } = entry.acquisition
   return {
-    isLease: acquisition.isLease,
-    mode,
-    operation,
-    agentId,
-    acquiredAt: since,
+    ...toEntryStatus(entry),
+    acquiredAt: entry.since,
     expiresAt: fencingToken === undefined ? undefined : dueAt,
     fencingToken,
-    waitsFor: acquisition.waitsAt?.path,
-    note: acquisition.note
+    waitsFor: waitsAt?.path
   }
 }
 
-function toWaiterStatus({ acquisition, mode, since }: QueueEntry): WaiterStatus {
-  const { operation, agentId, dueAt, isParked, note } = acquisition
-  return {
-    isLease: acquisition.isLease,
-    mode,
-    operation,
-    agentId,
-    queuedAt: since,
-    timeoutAt: dueAt,
-    isParked,
-    note
-  }
+function toWaiterStatus(entry: QueueEntry): WaiterStatus {
+  const { dueAt: timeoutAt, isParked } = entry.acquisition
+  return { ...toEntryStatus(entry), queuedAt: entry.since, timeoutAt, isParked }
 }
 
 /** What LOCK_TIMEOUT tells of an entry that waits in the queue, or would have to wait at its end. */

@@ -659,7 +659,7 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'status does not show that a place is kept',
     file: 'status',
-    edits: [['        isParked,\n', '        isParked: false,\n']],
+    edits: [['entry.since, timeoutAt, isParked }', 'entry.since, timeoutAt, isParked: false }']],
     breaks: 'a request whose timeout ends keeps its place for its grace, and then leaves with LOCK_TIMEOUT',
     foundByHistories: true,
     seed: 7
@@ -667,12 +667,7 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'status shows leases as operations',
     file: 'status',
-    edits: [
-      [
-        'isLease: acquisition.isLease,\n        mode,\n        operation,\n        agentId,\n        acquiredAt',
-        'isLease: false,\n        mode,\n        operation,\n        agentId,\n        acquiredAt'
-      ]
-    ],
+    edits: [['return { isLease, mode', 'return { isLease: false, mode']],
     breaks: 'a free path is leased in the same turn, and the status shows by whom, until when and what for'
   },
   {

@@ -123,7 +123,7 @@ export const queueMutants: readonly Mutant[] = [
   {
     fault: 'status shows one time of a waiter twice',
     file: 'status',
-    edits: [['queuedAt: since', 'queuedAt: timeoutAt']],
+    edits: [['queuedAt: entry.since', 'queuedAt: timeoutAt']],
     breaks: 'status shows holders, waiters with both their times, and the depth; the summary counts them'
   },
   {
