@@ -41,13 +41,13 @@ export function composeFile(log: FileLog, choice: LineChoice<Maker>): ComposedFi
   const whole = (makers: readonly Maker[]): FileDependence[] =>
     makers.filter((maker) => !isChosen(maker)).map((on) => ({ path: now.path, lines: undefined, on }))
   if (head === undefined) {
-    if (!isChanged && !isChosen(creator)) return nothing
+    if (!isChanged && !isChosen(creator)) return { files: [], dependences }
     const mode = now.isLink ? '120000' : modeOf(now.isExecutable === true)
     return { files: [{ path: now.path, content, mode }], dependences: [...whole([creator]), ...dependences] }
   }
   const isMoved = head.path !== now.path && renamers.some(isChosen)
   const hasOtherMode = modeMaker !== undefined && isChosen(modeMaker)
-  if (!isMoved && !isChanged && !hasOtherMode) return nothing
+  if (!isMoved && !isChanged && !hasOtherMode) return { files: [], dependences }
   const ofHead = head.mode === '120000' ? modeOf(now.isExecutable === true) : head.mode
   const mode = content.isLink ? '120000' : hasOtherMode ? modeOf(now.isExecutable === true) : ofHead
   const files: LandedFile[] = [{ path: isMoved ? now.path : head.path, content, mode }]

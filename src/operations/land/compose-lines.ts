@@ -35,9 +35,15 @@ export function composeLines<Change>(
       ...(line.made === undefined && line.removed !== undefined && has(line.removed) ? [line.removed] : [])
     ])
   )
+  // A line that lands as if nobody had removed it has to land before its removal does.
+  const removals = lines.flatMap(({ made, removed }) =>
+    made !== undefined && removed !== undefined && has(removed) && !has(made) && isUndone(made.change)
+      ? [{ hunk: removed, on: made.change }]
+      : []
+  )
   return {
     lines: taken.map(({ text }) => text),
-    dependences: dependencesOf(hunks, isChosen, isThere),
+    dependences: [...dependencesOf(hunks, isChosen, isThere), ...removals],
     isChanged: hunks.size > 0
   }
 }

@@ -69,9 +69,15 @@ export function withLanded<Change>(
 ): LineLog<Change> | undefined {
   const has = ({ made, removed }: Line<Change>) =>
     (made === undefined || isLanded(made.change)) && (removed === undefined || !isLanded(removed.change))
-  const places = lines.flatMap((line, index) => (has(line) ? index : []))
-  const texts = places.map((place) => lines[place]!.text)
-  return isEqual(texts, head) ? lay(lines, head, places, unknown, countsRestored) : undefined
+  // A line that came and went before HEAD cannot land any more.
+  const isOver = ({ made, removed }: Line<Change>) =>
+    made !== undefined && removed !== undefined && isLanded(removed.change)
+  const left = lines.filter((line) => !isOver(line))
+  const places = left.flatMap((line, index) => (has(line) ? index : []))
+  const texts = places.map((place) => left[place]!.text)
+  if (!isEqual(texts, head)) return undefined
+  for (const line of lines.filter(isOver)) forget(line)
+  return lay(left, head, places, unknown, countsRestored)
 }
 
 /** @param places of each line of HEAD the index of its line */
@@ -125,6 +131,12 @@ function hasWhole<Change>(made: readonly Line<Change>[], head: readonly string[]
     from = head.indexOf(text, from) + 1
     return from > 0
   })
+}
+
+/** No change has made or removed this line, as far as HEAD and the tree are concerned. */
+function forget<Change>(line: Line<Change>): void {
+  line.removed?.removed.splice(line.removed.removed.indexOf(line), 1)
+  ofHead(line)
 }
 
 /** HEAD has this line now. */

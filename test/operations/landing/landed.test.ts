@@ -106,3 +106,35 @@ t.test('a landing whose commit gets another content', async (t) => {
   t.match(await land('bob'), { status: 'ok' }, 'the line is in HEAD no more')
   t.equal(head('f'), other.replace('by hand\n', 'by hand\nsame\n').replace('line 15\n', 'cid 15\n'))
 })
+
+const overwritten = { include_overwritten: true }
+
+t.test('a line that has landed, and whose removal has landed', async (t) => {
+  const { as, git, head, land } = await landingScene(t, { f: base })
+  await edit(as('cid'), 'f', 'line 15\n', 'cid 15\n')
+  await edit(as('bob'), 'f', 'line 3\n', 'line 3\nsame\n')
+  await edit(as('ann'), 'f', 'same\n', '')
+  t.match(await land('bob', overwritten), { status: 'ok' })
+  t.match(await land('ann', overwritten), { status: 'ok' })
+  t.equal(head('f'), base)
+  for (const agent of ['bob', 'ann']) t.match(await land(agent, overwritten), { status: 'nothing' }, agent)
+  t.match(await land('cid', overwritten), { status: 'ok' })
+  t.equal(git('status', '--porcelain', '--', 'f'), '')
+})
+
+t.test('the removal of a line that is to land as if nobody had removed it', async (t) => {
+  const { as, git, head, land } = await landingScene(t, { f: base })
+  await edit(as('bob'), 'f', 'line 15\n', 'bob 15\n')
+  await edit(as('bob'), 'f', 'line 3\n', 'line 3\nsame\n')
+  await edit(as('ann'), 'f', 'same\n', '')
+  const dependent = [{ path: 'f', agent_id: 'bob' }]
+  t.match(await land('ann', overwritten), { status: 'dependent', dependent }, 'there is nothing else')
+  await edit(as('ann'), 'f', 'line 9\n', 'line 9\nsame\n')
+  t.match(await land('ann', overwritten), { status: 'dependent', dependent })
+  t.match(await land('ann', { dry_run: true }), { status: 'ok' }, 'without it the line does not land')
+  t.match(await land('ann', { ...overwritten, with: ['bob'], dry_run: true }), { status: 'ok' })
+  t.match(await land('bob', overwritten), { status: 'ok' })
+  t.equal(head('f'), once.replace('line 15\n', 'bob 15\n'))
+  t.match(await land('ann', overwritten), { status: 'ok' })
+  t.equal(git('status', '--porcelain', '--', 'f'), '')
+})
