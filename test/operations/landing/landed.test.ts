@@ -138,3 +138,15 @@ t.test('the removal of a line that is to land as if nobody had removed it', asyn
   t.match(await land('ann', overwritten), { status: 'ok' })
   t.equal(git('status', '--porcelain', '--', 'f'), '')
 })
+
+t.test('a line whose removal has landed', async (t) => {
+  const { as, git, head, land } = await landingScene(t, { f: base })
+  await edit(as('bob'), 'f', 'line 15\n', 'bob 15\n')
+  await edit(as('bob'), 'f', 'line 3\n', 'line 3\nsame\n')
+  await edit(as('ann'), 'f', 'same\n', '')
+  await edit(as('ann'), 'f', 'line 9\n', 'ann 9\n')
+  t.match(await land('ann'), { status: 'ok' })
+  t.equal(head('f'), base.replace('line 9\n', 'ann 9\n'))
+  t.match(await land('bob', overwritten), { status: 'ok' })
+  t.equal(git('status', '--porcelain', '--', 'f'), '')
+})
