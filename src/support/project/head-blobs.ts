@@ -34,16 +34,19 @@ export async function headBlobs(
   signal: AbortSignal
 ): Promise<Map<string, HeadFile>> {
   const found = new Map<string, HeadFile>()
+  const wanted = new Set(paths)
   const { commit } = tree
   if (commit === undefined || paths.length === 0) return found
   await withStandIn(tree, tree.workTree, async ({ options, variables }) => {
     for (let at = 0; at < paths.length; at += pathsPerCall) {
       const names = paths.slice(at, at + pathsPerCall).map((path) => nameIn(tree, path))
-      const args = [...options, 'ls-tree', '-r', '-z', '--full-tree', commit, '--', ...names]
+      const args = [...options, 'ls-tree', '-z', '--full-tree', commit, '--', ...names]
       await streamGit(args, signal, variables, (record) => {
         const [head, mode, type, blob] = /^(\d+) (\w+) ([0-9a-f]+)\t/.exec(record.toString('latin1')) ?? []
-        if (type === 'blob')
-          found.set(join(tree.workTree, toName(record.subarray(head!.length))), { mode: mode!, blob: blob! })
+        if (type !== 'blob') return true
+        const path = join(tree.workTree, toName(record.subarray(head!.length)))
+        // Git lists a folder, too, if one of the paths is below it.
+        if (wanted.has(path)) found.set(path, { mode: mode!, blob: blob! })
         return true
       })
     }

@@ -40,3 +40,11 @@ t.test(
     t.notOk(existsSync(mark), 'the program of the user did not run for nothing')
   }
 )
+
+t.test('only the files that were asked for are found, and none at the name of a folder', async (t) => {
+  const { root } = makeCommitted(t, { 'd/deep/x': 'x\n', 'd/y': 'y\n', z: 'z\n' })
+  const tree = (await openWorkTree(root, signal))!
+  const paths = ['d', 'd/deep', 'd/deep/x', 'd/none', 'z'].map((name) => join(root, name))
+  const found = await headBlobs(tree, paths, signal)
+  t.same([...found.keys()].sort(), [join(root, 'd/deep/x'), join(root, 'z')])
+})
