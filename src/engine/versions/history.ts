@@ -54,6 +54,7 @@ export function createHistory(bounds: HistoryBounds) {
   const files = rememberVersions(bounds)
   const listeners = new Set<(entry: LogEntry) => void>()
   const shareName = createSharedStrings()
+  const expected = new Set<string>()
   let claims: Claims | undefined
   let seq = 0
   /** Of the newest version; numbers that no version has may follow it. */
@@ -164,6 +165,14 @@ export function createHistory(bounds: HistoryBounds) {
     follow(next: Claims): void {
       claims = next
     },
+    /** What was made of these paths is about to be logged: until then no look at them without their lock counts. @returns ends that */
+    expect(paths: readonly string[]): () => void {
+      for (const path of paths) expected.add(path)
+      return () => {
+        for (const path of paths) expected.delete(path)
+      }
+    },
+    isExpected: (path: string): boolean => expected.has(path),
     /** Logs what is held of a path. */
     release: (path: string): void => claims?.release(path),
     /** Milliseconds since the epoch; versions made before it are not all known. Undefined if none has been dropped. */

@@ -14,7 +14,7 @@ export interface ObservationParts {
 }
 
 interface Observation {
-  /** False if an operation changes the file, or has changed it since: the look may have seen that change. */
+  /** False if an operation changes the file, or has changed it since, or is about to be logged: the look may have seen that change. */
   readonly isSound: boolean
   /** Keeps the bytes, and records the version if that is sound. */
   record(version: FileVersion, isBulk?: boolean): void
@@ -35,7 +35,8 @@ export function beginObservation(path: string, { bases, history }: Omit<Observat
 /** The same without the lock, so that no operation waits for it. A write under way would look like an external change. */
 export function beginGlance(path: string, { bases, history, locks }: ObservationParts): Observation {
   const key = lockKey(path)
-  const isBeingChanged = () => locks.status(key).holders.some(({ mode, isLease }) => mode === 'exclusive' && !isLease)
+  const isBeingChanged = () =>
+    history.isExpected(path) || locks.status(key).holders.some(({ mode, isLease }) => mode === 'exclusive' && !isLease)
   const isLatest = isBeingChanged() ? () => false : whileLatest(path, history)
   return {
     get isSound(): boolean {

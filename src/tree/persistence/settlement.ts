@@ -85,7 +85,11 @@ export function createSettlement({
       const settled = settle()
       for (const { message } of settled) log.warn({}, message)
       settleLater(settled)
-      return () => record(settled)
+      const endWait = history.expect(settled.flatMap(({ made }) => made?.steps.map(({ path }) => path) ?? []))
+      return () => {
+        record(settled)
+        endWait()
+      }
     },
     /** Removes, in the background, what else they have left. Call it once receipts are judged by what is there. */
     sweep,
