@@ -1,6 +1,5 @@
 // What narrows the timeline: an agent, a path, a change set, a kind and a time, as the address has them.
-import type { VNode } from 'preact'
-import { useMemo } from 'preact/hooks'
+import { Component, type VNode } from 'preact'
 import { formatAddress } from './address.ts'
 import { foldLines, kinds, putUnder, type Happening } from './happenings.ts'
 import { html } from './html.ts'
@@ -24,19 +23,13 @@ export const isNarrow = (filter: Filter): boolean => names.some((name) => filter
 export function FilterFields(props: { filter: Filter; change: string | undefined; agents: readonly string[] }): VNode {
   const { filter, change, agents } = props
   const narrow = (part: Partial<Filter>) => go(formatAddress('changes', { ...filter, change, ...part }), true)
-  const shown = agents.slice(0, maxNames)
-  // They stay the same while the timeline grows.
-  const list = useMemo(() => {
-    const options = shown.map((name) => html`<option key=${name} value=${name} />`)
-    return html`<datalist id="agent-names">${options}</datalist>`
-  }, [shown.join('\n')])
   return html`<${TextFilter}
       label="Agent"
       value=${filter.agent}
       onText=${(agent: string) => narrow({ agent })}
       list="agent-names"
     />
-    ${list}
+    <${AgentNames} agents=${agents.slice(0, maxNames)} />
     <${TextFilter}
       label="Path"
       value=${filter.path}
@@ -112,4 +105,16 @@ function TextFilter(props: {
     >${label}
     <input value=${value} list=${list} placeholder=${placeholder} spellcheck=${false} onInput=${onInput} />
   </label>`
+}
+
+/** Hundreds of names, which stay the same while the timeline grows. */
+class AgentNames extends Component<{ agents: readonly string[] }> {
+  override shouldComponentUpdate({ agents }: { agents: readonly string[] }): boolean {
+    return agents.join('\n') !== this.props.agents.join('\n')
+  }
+
+  override render(): VNode {
+    const options = this.props.agents.map((name) => html`<option key=${name} value=${name} />`)
+    return html`<datalist id="agent-names">${options}</datalist>`
+  }
 }
