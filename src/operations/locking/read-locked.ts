@@ -3,7 +3,7 @@ import type { OperationContext } from '../../engine/call/context.ts'
 import { readVersion } from '../change/file-version.ts'
 import { withLocks } from './with-locks.ts'
 
-/** A reader waits for writers only, for the longest time allowed (PRD 4.1). */
+/** A reader waits for writers only, by default for the longest time allowed. */
 export function readLocked(
   context: OperationContext,
   path: string,

@@ -51,7 +51,11 @@ export async function composeChanges(context: OperationContext, places: Readonly
   /** Empty if one of them is not of these places. */
   function filesIn({ directory, name, path }: OpenEntry): string[] {
     const files: string[] = []
-    const isMeant = (below: string) => places.has(files[files.push(join(path, below)) - 1] as string)
+    const isMeant = (below: string) => {
+      const file = join(path, below)
+      files.push(file)
+      return places.has(file)
+    }
     return holdsOnly(directory, name, isMeant) ? files : []
   }
 
