@@ -1,4 +1,5 @@
 // Public histories replayed: eight commits at a time are made as eight agents' edits in one tree, mixed at random, and then landed again.
+import { isUtf8 } from 'node:buffer'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -198,7 +199,7 @@ async function replayWindow(stage: Stage, { base, commits }: Window): Promise<vo
       counts.other += 1
       if (linesOf(made) === linesOf(wanted)) counts.met += 1
       if (process.env['BENCH_VERBOSE'] !== undefined)
-        console.log(`${commits[index]}\n--- wanted\n${wanted}\n--- made\n${made}`)
+        console.log(`window ${windowCount}: ${commits[index]}\n--- wanted\n${wanted}\n--- made\n${made}`)
       if (hasForeign(made, wanted)) counts.foreign += 1
     }
   }
@@ -210,13 +211,16 @@ async function replayWindow(stage: Stage, { base, commits }: Window): Promise<vo
     const isGone = isEnded || git('diff', '--name-only', base, commits.at(-1)!, '--', ...names) === ''
     gone += Number(isGone)
     if (!isTrue(refusal, isGone, waiting.map(nameOf))) counts.untrue += 1
-    if (process.env['BENCH_VERBOSE'] !== undefined) console.log(`refused ${commits[index]}`, JSON.stringify(refusal))
+    if (process.env['BENCH_VERBOSE'] !== undefined)
+      console.log(`window ${windowCount}: refused ${commits[index]}`, JSON.stringify(refusal))
   }
   counts.gone += gone
   if (waiting.length === gone && git('status', '--porcelain') !== '') {
     counts.unclean += 1
     if (process.env['BENCH_VERBOSE'] !== undefined)
-      console.log(`${head}: ${git('diff', 'HEAD')}\n${JSON.stringify(await post(url, 'land_prepare', {}))}`)
+      console.log(
+        `window ${windowCount}: ${head}: ${git('diff', 'HEAD')}\n${JSON.stringify(await post(url, 'land_prepare', {}))}`
+      )
   }
   git('checkout', '-q', '--force', '--detach', commits.at(-1)!)
 }
@@ -391,14 +395,15 @@ function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
     .map(({ item }) => item)
 }
 
-/** By an operation, a native edit or a command, in turn. */
+/** By an operation, a native edit or a command, in turn. A native edit tells its hook the content as text, so it makes no other. */
 async function make({ url, root }: Stage, edit: Edit, index: number): Promise<void> {
   const agent_id = nameOf(edit.agent)
   const path = join(root, edit.path)
   if (edit.mode !== undefined)
     return asCommand(url, { agent_id, root, command: `chmod ${edit.mode.toString(8)} '${path}' || true` })
   const ways = [byOperation, byNativeEdit, byCommand]
-  const way = edit.bytes === undefined && index % 3 === 1 ? byOperation : ways[index % 3]!
+  const isText = edit.bytes !== undefined && isUtf8(edit.bytes)
+  const way = !isText && index % 3 === 1 ? byOperation : ways[index % 3]!
   await way(url, { agent_id, path, bytes: edit.bytes, root })
 }
 
