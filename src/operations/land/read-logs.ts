@@ -6,7 +6,7 @@ import { readLink } from '../../engine/files/links.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { headBlobs, readBlobs, type HeadFile as HeadBlob } from '../../support/project/head-blobs.ts'
 import { listUnsavedOf, type UnsavedFile } from '../../support/project/unsaved.ts'
-import { lastMoveOfHead, readPastHeads } from '../../support/project/past-heads.ts'
+import { pastCommits, readPastHeads } from '../../support/project/past-heads.ts'
 import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
 import { readEntry } from '../change/entry-version.ts'
 import { isThere } from '../../support/is-there.ts'
@@ -186,7 +186,8 @@ async function readAll(
     return hash
   }
   const plain = { headAt, hashOf, pastAt: () => [] }
-  const moved = lastMoveOfHead(tree) ?? -Infinity
+  const commits = pastCommits(tree)
+  const moved = commits[0]?.until ?? -Infinity
   const unsure = known.flatMap((life) => {
     const { isExact, next } = findBase(life, plain)
     // Where changes are older than HEAD, it can be as the file once was by chance.
@@ -194,6 +195,7 @@ async function readAll(
   })
   const past = await readPastHeads(
     tree,
+    commits,
     [...new Set(unsure)].filter((path) => heads.has(path)),
     signal
   )

@@ -6,12 +6,16 @@ import { pipeGit } from './run-git.ts'
 import { withStandIn } from './stand-in.ts'
 import { nameIn, type WorkTree } from './work-tree.ts'
 
-export interface PastBlob {
-  readonly bytes: Buffer
-  /** When HEAD left the commit, at the latest, in milliseconds since the epoch. */
+export interface PastCommit {
+  readonly commit: string
+  /** When HEAD left it, at the latest, in milliseconds since the epoch. */
   readonly until: number
   /** Why HEAD left it, as its log says, such as `commit: Title`. */
   readonly reason: string
+}
+
+export interface PastBlob extends Omit<PastCommit, 'commit'> {
+  readonly bytes: Buffer
 }
 
 /** Commits that are looked at, the newest. */
@@ -20,13 +24,13 @@ const maxCommits = 100
 /** @returns by path, the newest first; only what the path had and has no more */
 export async function readPastHeads(
   tree: WorkTree,
+  commits: readonly PastCommit[],
   paths: readonly string[],
   signal: AbortSignal
 ): Promise<ReadonlyMap<string, readonly PastBlob[]>> {
   const found = new Map<string, PastBlob[]>()
   const named = paths.filter((path) => !nameIn(tree, path).includes('\n'))
-  const commits = named.length === 0 ? [] : pastCommits(tree)
-  if (commits.length === 0) return found
+  if (named.length === 0 || commits.length === 0) return found
   const asked = named.flatMap((path) => commits.map((commit) => ({ path, ...commit })))
   const input = asked.map(({ path, commit }) => `${commit}:${nameIn(tree, path)}\n`).join('')
   const output = await withStandIn(tree, tree.workTree, ({ options, variables }) =>
@@ -52,13 +56,8 @@ export async function readPastHeads(
   return found
 }
 
-/** When HEAD left the commit before, at the latest, in milliseconds since the epoch; undefined if its log does not say. */
-export function lastMoveOfHead(tree: WorkTree): number | undefined {
-  return pastCommits(tree)[0]?.until
-}
-
 /** The newest first, without the one that HEAD is. */
-function pastCommits({ gitDir }: WorkTree): (Omit<PastBlob, 'bytes'> & { readonly commit: string })[] {
+export function pastCommits({ gitDir }: WorkTree): PastCommit[] {
   const log = readEnd(join(gitDir, 'logs', 'HEAD')) ?? ''
   const lines = log.split('\n').flatMap((line) => {
     const [, commit, seconds, reason = ''] =
