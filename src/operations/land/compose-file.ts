@@ -1,6 +1,6 @@
 // HEAD's file with what chosen changes have made of it, or what these rest on.
 import { composeLines, type LineChoice } from './compose-lines.ts'
-import type { FileLog } from './file-log.ts'
+import { makersOf, type FileLog } from './file-log.ts'
 import type { Content } from './file-states.ts'
 import type { Hunk, LineLog } from './logged-line.ts'
 import type { Maker } from './maker.ts'
@@ -35,7 +35,11 @@ export function composeFile(log: FileLog, choice: LineChoice<Maker>): ComposedFi
   if (now === undefined) {
     if (!isChosen(remover)) return before === undefined || !isUndone(remover) ? nothing : composeFile(before, choice)
     if (head === undefined) return nothing
-    return { files: [{ path: head.path, content: undefined, mode: head.mode }], dependences: [] }
+    const others = before === undefined || !isUndone(remover) ? [] : othersIn(before, isChosen, isUndone)
+    return {
+      files: [{ path: head.path, content: undefined, mode: head.mode }],
+      dependences: others.map((on) => ({ path: head.path, lines: undefined, on }))
+    }
   }
   const { content, isChanged, dependences } = composeContent(log, choice)
   const whole = (makers: readonly Maker[]): FileDependence[] =>
@@ -54,6 +58,18 @@ export function composeFile(log: FileLog, choice: LineChoice<Maker>): ComposedFi
   if (isMoved) files.push({ path: head.path, content: undefined, mode: head.mode })
   return { files, dependences: [...(isMoved ? whole(renamers) : []), ...dependences] }
 }
+
+/** Of a file that is to land as if nobody had removed it, those who have to land before its removal does. */
+function othersIn(before: FileLog, isChosen: Chooses, isUndone: Chooses): Maker[] {
+  const others = makersOf(before).filter((maker) => isUndone(maker) && !isChosen(maker))
+  const one = new Map(others.map((maker) => [maker.agentId, maker]))
+  return [...one.values()].filter(({ agentId }) => {
+    const isOwn = (maker: Maker) => maker.agentId === agentId && others.includes(maker)
+    return composeFile(before, { isChosen: isOwn, isUndone }).files.length > 0
+  })
+}
+
+type Chooses = (maker: Maker) => boolean
 
 function modeOf(isExecutable: boolean): string {
   return isExecutable ? '100755' : '100644'

@@ -1,4 +1,5 @@
 // What earlier landings have taken: among equal lines HEAD has those of the agent that has landed, as long as its bytes agree.
+import { rmSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { connect } from '../../fixtures/clients.ts'
 import { base, edit, landingScene, type Scene } from '../../fixtures/landing.ts'
@@ -149,4 +150,40 @@ t.test('a line whose removal has landed', async (t) => {
   t.equal(head('f'), base.replace('line 9\n', 'ann 9\n'))
   t.match(await land('bob', overwritten), { status: 'ok' })
   t.equal(git('status', '--porcelain', '--', 'f'), '')
+})
+
+t.test('the removal of a file that others have changed', async (t) => {
+  const { as, git, head, land } = await landingScene(t, { f: base, g: 'g\n' })
+  await edit(as('bob'), 'f', 'line 3\n', 'bob 3\n')
+  await edit(as('cid'), 'f', 'bob 3\n', 'cid 3\n')
+  await as('bob').call('async_rename', { old_path: 'g', new_path: 'h' })
+  for (const path of ['f', 'h']) await as('ann').call('async_delete', { path })
+  t.match(await land('ann', { dry_run: true }), { status: 'ok' }, 'without it their changes do not land')
+  t.match(await land('ann', overwritten), {
+    status: 'dependent',
+    dependent: [
+      { path: 'f', agent_id: 'bob' },
+      { path: 'f', agent_id: 'cid' },
+      { path: 'g', agent_id: 'bob' }
+    ]
+  })
+  t.match(await land('ann', { ...overwritten, with: ['bob', 'cid'], dry_run: true }), { status: 'ok' })
+  t.match(await land('bob', overwritten), { status: 'ok' })
+  t.equal(head('f'), base.replace('line 3\n', 'bob 3\n'))
+  t.equal(head('h'), 'g\n')
+  t.match(await land('ann', overwritten), { status: 'dependent', dependent: [{ path: 'f', agent_id: 'cid' }] })
+  t.match(await land('cid', overwritten), { status: 'ok' })
+  t.equal(head('f'), base.replace('line 3\n', 'cid 3\n'))
+  t.match(await land('ann', overwritten), { status: 'ok' })
+  t.equal(git('ls-files'), '')
+  t.equal(git('status', '--porcelain', '--', 'f', 'g', 'h'), '')
+})
+
+t.test('a person removes a file that others have changed', async (t) => {
+  const { tree, as, head, land } = await landingScene(t, { f: base })
+  await edit(as('bob'), 'f', 'line 3\n', 'bob 3\n')
+  rmSync(tree.path('f'))
+  t.match(await land('bob', overwritten), { status: 'nothing' })
+  t.match(await land('external', overwritten), { status: 'ok' })
+  t.equal(head('f'), undefined)
 })
