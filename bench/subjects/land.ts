@@ -32,8 +32,8 @@ interface Edit {
 interface Counts {
   commits: number
   same: number
-  /** Of those that landed otherwise: the same lines, in hunks that met since what is between them landed later. */
-  met: number
+  /** Of those that landed otherwise: its lines at their places, which Git shows in other hunks, as others have not landed or landed before. */
+  exact: number
   other: number
   foreign: number
   refused: number
@@ -62,7 +62,7 @@ export async function land({ argument = installed(''), commits = usualCommits }:
       percent(counts.same / counts.commits),
       whole(counts.same),
       whole(counts.other),
-      whole(counts.met),
+      whole(counts.exact),
       whole(counts.refused),
       whole(counts.gone),
       whole(counts.untrue),
@@ -78,7 +78,7 @@ export async function land({ argument = installed(''), commits = usualCommits }:
     'landed as they were',
     'of them',
     'landed otherwise',
-    'of them the same lines',
+    'of them the same lines at the same places',
     'refused',
     'of them taken back by others',
     'of them for no true reason',
@@ -93,7 +93,7 @@ async function replay(repository: string, commits: number): Promise<Counts> {
   const counts: Counts = {
     commits: 0,
     same: 0,
-    met: 0,
+    exact: 0,
     other: 0,
     foreign: 0,
     refused: 0,
@@ -167,7 +167,8 @@ async function replayWindow(stage: Stage, { base, commits }: Window): Promise<vo
   // The agents begin once the server has seen what the checkout has made.
   await post(url, 'land_prepare', {})
   const head = git('rev-parse', 'HEAD')
-  const edits = mixed(editsOf(git, base, commits), random)
+  const files = editsOf(git, base, commits)
+  const edits = mixed(files, random)
   for (const [index, edit] of edits.entries()) await make(stage, edit, index)
   counts.edits += edits.length
   counts.commits += commits.length
@@ -191,17 +192,22 @@ async function replayWindow(stage: Stage, { base, commits }: Window): Promise<vo
     waiting = refused
   }
   counts.refused += waiting.length
+  const before = new Set<number>()
   for (const [index, commit] of landed) {
     const wanted = patchOf(git, `${commits[index]}^`, commits[index]!)
     const made = commit === '' ? '' : patchOf(git, `${commit}^`, commit)
     if (made === wanted) counts.same += 1
     else {
       counts.other += 1
-      if (linesOf(made) === linesOf(wanted)) counts.met += 1
+      const isAsMade = isExact(git, files, { index, original: commits[index]!, commit, before })
+      if (isAsMade) counts.exact += 1
       if (process.env['BENCH_VERBOSE'] !== undefined)
-        console.log(`window ${windowCount}: ${commits[index]}\n--- wanted\n${wanted}\n--- made\n${made}`)
+        console.log(
+          `window ${windowCount}: ${commits[index]}${isAsMade ? ', exact' : ''}\n--- wanted\n${wanted}\n--- made\n${made}`
+        )
       if (hasForeign(made, wanted)) counts.foreign += 1
     }
+    before.add(index)
   }
   let gone = 0
   for (const index of waiting) {
@@ -237,7 +243,7 @@ let windowCount = 0
 const nameOf = (index: number) => `agent-${windowCount}-${index}`
 
 /** Without the numbers of lines and blobs. */
-function patchOf(git: Git, from: string, to: string): string {
+function patchOf(git: Git, from: string, to: string, ...paths: string[]): string {
   const text = git(
     'diff',
     '-U0',
@@ -247,7 +253,9 @@ function patchOf(git: Git, from: string, to: string): string {
     '--text',
     '--diff-algorithm=myers',
     from,
-    to
+    to,
+    '--',
+    ...paths
   )
   return text
     .split('\n')
@@ -256,16 +264,30 @@ function patchOf(git: Git, from: string, to: string): string {
     .join('\n')
 }
 
-/** For each file what is removed, then what is added. */
-function linesOf(patch: string): string {
-  const files = filesOf(patch).map((file) => file.split('\n').filter((line) => line !== '@@'))
-  return files
-    .flatMap((lines) => [
-      ...lines.filter((line) => !line.startsWith('+')),
-      ...lines.filter((line) => line.startsWith('+'))
-    ])
-    .join('\n')
+interface LandedCommit {
+  readonly index: number
+  readonly original: string
+  /** Empty if there was nothing to land. */
+  readonly commit: string
+  /** Those that had landed. */
+  readonly before: ReadonlySet<number>
 }
+
+/** Whether each file was and is what the commits that have landed make of it. */
+function isExact(git: Git, files: readonly FileEdits[], { index, original, commit, before }: LandedCommit): boolean {
+  if (commit === '') return false
+  const after = new Set([...before, index])
+  return files.every(({ path, textWith }) => {
+    const [made, wanted] = [commit, original].map((at) => patchOf(git, `${at}^`, at, path)) as [string, string]
+    if (made === wanted) return true
+    if (modesOf(made) !== modesOf(wanted)) return false
+    const has = (at: string, landed: ReadonlySet<number>) =>
+      textWith?.(landed).equals(git.bytes('cat-file', 'blob', `${at}:${path}`)) === true
+    return has(`${commit}^`, before) && has(commit, after)
+  })
+}
+
+const modesOf = (patch: string) => (patch.match(/^(?:old|new) mode .*$/gm) ?? []).join()
 
 /** Whether a line is added or removed that the original has not. What a file had that both remove as a whole is no matter. */
 function hasForeign(made: string, wanted: string): boolean {
@@ -297,6 +319,8 @@ interface FileEdits {
   readonly path: string
   /** What is left to do, in an order that is possible; the next of several may be chosen. */
   next(random: Random): Edit | undefined
+  /** The file with the lines of some commits; undefined if it comes or goes, or is no text. */
+  readonly textWith?: (commits: ReadonlySet<number>) => Buffer
 }
 
 function fileEdits(git: Git, path: string, base: string, commits: readonly string[]): FileEdits {
@@ -324,7 +348,7 @@ interface ModeEdit {
 function withModes(edits: FileEdits, modes: ModeEdit[]): FileEdits {
   const { path } = edits
   return {
-    path,
+    ...edits,
     next(random) {
       const edit = edits.next(random)
       if (edit !== undefined) return edit
@@ -360,18 +384,21 @@ function lineEdits(path: string, versions: readonly Buffer[]): FileEdits {
     !hunk.removed.some(isNeeded) &&
     // What stands inside another commit's lines comes behind it.
     !(hunk.left?.made !== undefined && hunk.left.made === hunk.right?.made && isNeeded(hunk.left))
+  const textOf = (has: (hunk: Hunk<number>) => boolean) => {
+    const now = lines.filter(
+      ({ made, removed }) => (made === undefined || has(made)) && (removed === undefined || !has(removed))
+    )
+    return Buffer.from(now.map(({ text }) => text).join(''), 'latin1')
+  }
   return {
     path,
+    textWith: (commits) => textOf(({ change }) => commits.has(change)),
     next(random) {
       const ready = [...hunks].filter((hunk) => !applied.has(hunk) && isReady(hunk))
       const hunk = ready[Math.floor(random() * ready.length)]
       if (hunk === undefined) return undefined
       applied.add(hunk)
-      const now = lines.filter(
-        ({ made, removed }) =>
-          (made === undefined || applied.has(made)) && (removed === undefined || !applied.has(removed))
-      )
-      return { agent: hunk.change, path, bytes: Buffer.from(now.map(({ text }) => text).join(''), 'latin1') }
+      return { agent: hunk.change, path, bytes: textOf((one) => applied.has(one)) }
     }
   }
 }
