@@ -87,20 +87,22 @@ export function createCommands(parts: CommandParts) {
     timers.set(command, setTimeout(() => void end(command), maxOpenMs).unref())
   }
 
-  /** Logs what the command has made. */
-  function end(command: OpenCommand): Promise<void> {
-    const own = endNow(command).finally(() => ending.delete(own))
+  /** Logs what the command has made. @param onEnd called once what is changed from then on is not its own */
+  function end(command: OpenCommand, onEnd?: () => void): Promise<void> {
+    const own = endNow(command, onEnd).finally(() => ending.delete(own))
     ending.add(own)
     return own
   }
 
-  async function endNow(command: OpenCommand): Promise<void> {
+  async function endNow(command: OpenCommand, onEnd?: () => void): Promise<void> {
     if (!isOpen(command)) return
     clearTimeout(timers.get(command))
     timers.delete(command)
     await catchUp()
     if (!isOpen(command)) return
     commands.end(command, clock.now())
+    onEnd?.()
+    await nextTurn()
     try {
       await settle(command)
     } catch (error) {
@@ -142,6 +144,7 @@ export function createCommands(parts: CommandParts) {
   return {
     begin,
     end,
+    hasOverlapped: commands.hasOverlapped,
     /** The one that a report is about: by the number of the call, or else the first with this text. */
     find(agentId: string, callId: string | undefined, text: string): OpenCommand | undefined {
       const own = [...commands.open].filter((one) => one.agentId === agentId && one.task === undefined)
@@ -160,7 +163,7 @@ export function createCommands(parts: CommandParts) {
     },
     /** Ends those that are meant. */
     async endAll(isMeant: (command: OpenCommand) => boolean): Promise<void> {
-      await Promise.all([...commands.open].filter(isMeant).map(end))
+      await Promise.all([...commands.open].filter(isMeant).map((one) => end(one)))
     },
     /** The system has noticed something at a file in use. */
     touch(path: string): void {

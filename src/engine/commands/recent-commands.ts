@@ -16,7 +16,7 @@ export function createRecentCommands(keepMs: number) {
   const open = new Set<OpenCommand>()
   const unsettled = new Set<OpenCommand>()
   /** In the order in which they ended. */
-  let ended: EndedCommand[] = []
+  const ended: EndedCommand[] = []
 
   return {
     open: open as ReadonlySet<OpenCommand>,
@@ -24,6 +24,11 @@ export function createRecentCommands(keepMs: number) {
     unsettled: unsettled as ReadonlySet<OpenCommand>,
     /** Its end will tell more, and comes soon. */
     isAwaited: (command: OpenCommand): boolean => unsettled.has(command) && command.task === undefined,
+    /** Whether another command has been open since this one began, which is open. */
+    hasOverlapped(this: void, { begun }: OpenCommand): boolean {
+      const last = ended.at(-1)
+      return open.size > 1 || (last !== undefined && last.ended.at >= begun.at)
+    },
     /** When the first of all began. */
     firstBegun: (): Moment | undefined => all.values().next().value?.begun,
     /** The one that ended last is the first. */
@@ -44,9 +49,8 @@ export function createRecentCommands(keepMs: number) {
       const before = Math.min(firstAwaited, Date.now() - keepMs)
       const isOld = (one: EndedCommand, index: number) =>
         !unsettled.has(one) && (one.ended.at <= before || index < ended.length - maxEnded)
-      const old = new Set(ended.filter(isOld))
-      ended = ended.filter((one) => !old.has(one))
-      for (const one of old) all.delete(one)
+      const firstKept = ended.findIndex((one, index) => !isOld(one, index))
+      for (const one of ended.splice(0, firstKept === -1 ? ended.length : firstKept)) all.delete(one)
     }
   }
 }

@@ -2,8 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { maskSecrets } from '../../engine/commands/mask-secrets.ts'
+import type { OpenCommand } from '../../engine/commands/open-command.ts'
 import { atMost } from '../../support/at-most.ts'
 import { orAborted } from '../../support/shared-rounds.ts'
+import { withResolvers } from '../../support/with-resolvers.ts'
 import type { CommandLine } from '../../support/shell/simple-command.ts'
 import { effectOf } from './effect-of.ts'
 
@@ -17,7 +19,7 @@ export interface ReportedCommand {
   readonly note?: string | undefined
 }
 
-/** The hook behind a command must not wait longer; what is found later is recorded all the same. */
+/** A hook must not wait longer for what a command has made; what is found later is recorded all the same. */
 const endWaitMs = 150
 
 /** @param line the same command, as it is read */
@@ -45,9 +47,17 @@ export async function endCommand(
 ): Promise<string | undefined> {
   const known = commands.find(agentId, callId, maskSecrets(command))
   if (known === undefined) return undefined
-  if (task === undefined) await atMost(endWaitMs, commands.end(known))
+  if (task === undefined) await endWith(known, commands)
   else commands.moveToBackground(known, task)
   return known.note
+}
+
+/** A command that was alone has nothing to tell its own session: what it has made is found when the hook has its answer. */
+async function endWith(command: OpenCommand, commands: OperationContext['commands']): Promise<void> {
+  const hasNews = commands.hasOverlapped(command)
+  const ended = withResolvers<void>()
+  const settled = atMost(endWaitMs, commands.end(command, ended.resolve))
+  await (hasNews ? settled : Promise.race([ended.promise, settled]))
 }
 
 export function endTask({ commands }: OperationContext, agentId: string, task: string): Promise<void> {
