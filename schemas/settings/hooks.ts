@@ -26,7 +26,7 @@ export const hooks = Type.Object(
       maximum: 10_000,
       default: 5000,
       description:
-        'How long a shell command of which no line says what it writes waits at most, in milliseconds, until it is known what differs from HEAD: then what it does to files that nobody used can be taken back. 0: it does not wait.'
+        'How long a shell command waits at most, in milliseconds, for Git to say what differs from HEAD, if its line does not say what it writes. What it does to files that were not in use can then be taken back. 0: it does not wait.'
     })
   },
   { additionalProperties: false, default: {}, description: 'What hooks do before shell commands.' }

@@ -1,4 +1,4 @@
-// What files were before a command changed them that nobody used and that did not differ from HEAD: their blobs, as Git would check them out.
+// What files not in use were before a command changed them, if they did not differ from HEAD: their blobs, as Git would check them out.
 import { unknownIdentity, type FileIdentity } from '../files/identity.ts'
 import { contentHash } from '../files/content-hash.ts'
 import { headBlobs, readBlobs, type HeadFile } from '../../support/project/head-blobs.ts'
