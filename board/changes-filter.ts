@@ -87,7 +87,7 @@ export function select(
     if (kind !== '' && line.kind !== kind) continue
     if (who !== '' && !line.agent.toLowerCase().includes(who)) continue
     if (task !== '' && line.changeSet?.toLowerCase().includes(task) !== true) continue
-    if (matches(short(line.path))) found.push(line)
+    if (path === '' || matches(short(line.path))) found.push(line)
   }
   return foldLines(putUnder(found))
 }

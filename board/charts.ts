@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks'
 import UPlot, { type AlignedData, type Options } from 'uplot'
 import type { Rates } from '../schemas/activity.ts'
 import { html } from './html.ts'
+import { inTurn } from './in-turn.ts'
 import type { Activity } from './model.ts'
 import { Name } from './parts.ts'
 import { colorOf, frameOf, usePlot } from './plot.ts'
@@ -26,7 +27,7 @@ interface Group {
   readonly counts: Readonly<Record<Kind, readonly number[]>>
 }
 
-export function Charts({ activity, by }: { activity: Activity | undefined; by: 'agent' | 'folder' }): VNode {
+function Kinds({ activity, by }: { activity: Activity | undefined; by: 'agent' | 'folder' }): VNode {
   const rates = activity?.rates
   const groups = useMemo(() => (rates === undefined ? [] : groupsOf(rates, by)), [rates])
   if (activity === undefined || rates === undefined) return html`<div class="empty"><p>Counting…</p></div>`
@@ -48,6 +49,8 @@ export function Charts({ activity, by }: { activity: Activity | undefined; by: '
     ${describeGaps(rates, from).map((words) => html`<p key=${words} class="hint">${words}</p>`)}
   </div>`
 }
+
+export const Charts = inTurn(Kinds)
 
 function groupsOf({ groups, rest }: Rates, by: 'agent' | 'folder'): Group[] {
   const found = groups.map(({ name, ...counts }, index): Group => ({

@@ -2,6 +2,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from './html.ts'
+import { inTurn } from './in-turn.ts'
 
 interface Props {
   /** Names what is chosen; undefined: nothing. */
@@ -9,13 +10,15 @@ interface Props {
   readonly children?: ComponentChildren
 }
 
-export function Detail({ of, children }: Props): VNode {
+function Panel({ of, children }: Props): VNode {
   const box = useRef<HTMLElement>(null)
   useEffect(() => {
     if (of !== undefined && box.current !== null && !isBrowsing()) bringIntoView(box.current)
   }, [of])
   return html`<section class="panel detail" aria-label="Details" ref=${box}>${children}</section>`
 }
+
+export const Detail = inTurn(Panel, 'of')
 
 /** The arrow keys go through a list, which stays in view. */
 const isBrowsing = (): boolean => document.activeElement?.matches('[role=listbox]:focus-visible') === true

@@ -192,13 +192,18 @@ export function putUnder(lines: readonly Happening[]): readonly Happening[] {
 
 /** Such as `12 changes in 5 files, 1 merged, 2 too late`. */
 export function summaryOf(lines: readonly Happening[]): string {
-  const each = lines.flatMap((line) => line.files ?? [line])
-  const changes = each.filter(({ kind }) => isChange(kind))
-  const count = (kind: Kind) => each.filter((line) => line.kind === kind).length
-  const [merged, late] = [count('merged'), count('contention')]
-  const files = new Set(changes.map(({ path }) => path)).size
+  const files = new Set<string>()
+  let [changes, merged, late] = [0, 0, 0]
+  for (const line of lines)
+    for (const { kind, path } of line.files ?? [line]) {
+      if (kind === 'contention') late += 1
+      if (kind === 'merged') merged += 1
+      if (!isChange(kind)) continue
+      changes += 1
+      files.add(path)
+    }
   return [
-    `${counted(changes.length, 'change')} in ${counted(files, 'file')}`,
+    `${counted(changes, 'change')} in ${counted(files.size, 'file')}`,
     ...(merged > 0 ? [`${merged} merged`] : []),
     ...(late > 0 ? [`${late} too late`] : [])
   ].join(', ')

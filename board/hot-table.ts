@@ -1,18 +1,14 @@
 // The figures of the files at which agents met, and a strip of when.
 import type { VNode } from 'preact'
 import { html } from './html.ts'
+import { inTurn } from './in-turn.ts'
 import { Path } from './parts.ts'
 import { span } from './time.ts'
 import type { HotProps } from './treemap-view.ts'
 
 const maxRows = 40
 
-export function HotTable({
-  files,
-  short,
-  stripSeconds,
-  onHistory
-}: HotProps & { readonly stripSeconds: number }): VNode {
+function Table({ files, short, stripSeconds, onHistory }: HotProps & { readonly stripSeconds: number }): VNode {
   const shown = files.slice(0, maxRows)
   const most = Math.max(1, ...shown.flatMap(({ strip }) => strip))
   return html`<div class="table-box" tabindex="0" role="region" aria-label="The hottest files">
@@ -48,6 +44,8 @@ export function HotTable({
     </div>
     ${files.length > maxRows && html`<p class="hint">${files.length - maxRows} cooler files are not listed.</p>`}`
 }
+
+export const HotTable = inTurn(Table)
 
 /** Shades from pale to glowing, the oldest slice at the left. */
 function Strip({ strip, most, seconds }: { strip: readonly number[]; most: number; seconds: number }): VNode {

@@ -3,6 +3,7 @@ import type { ComponentChildren, RefObject, VNode } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { fitPaths } from './fit-paths.ts'
 import { html } from './html.ts'
+import { inTurn } from './in-turn.ts'
 
 interface ListProps<Item> {
   readonly id: string
@@ -27,7 +28,7 @@ const rowHeight = 44
 const overscan = 6
 const restMs = 250
 
-export function List<Item>(props: ListProps<Item>): VNode {
+function Rows<Item>(props: ListProps<Item>): VNode {
   const { id, label, items, keyOf, chosen, onChoose, pathIn, row, empty, onRest } = props
   const box = useRef<HTMLDivElement>(null)
   const view = useScroll(box)
@@ -106,6 +107,8 @@ export function List<Item>(props: ListProps<Item>): VNode {
     }
   </div>`
 }
+
+export const List = inTurn<ListProps<unknown>>(Rows, 'chosen')
 
 /** At both sides of a row, in pixels: style/list.css. */
 const padding = 26

@@ -13,38 +13,6 @@ export type Holder = LockedFile['holders'][number]
 export type Waiter = LockedFile['pending_requests'][number]
 export type LateChange = NonNullable<Activity['late_changes']>[number]
 
-/** What events say of leases, put into the last list: a long list is asked for rarely. The next list corrects it. */
-export function applyLeases(files: readonly LockedFile[], events: readonly TreeEvent[]): readonly LockedFile[] {
-  const told = events.filter((event) => event.type === 'lease_granted' || event.type === 'lock_released')
-  if (told.length === 0) return files
-  const byPath = new Map(files.map((file) => [file.path, file]))
-  for (const event of told) {
-    if (event.type === 'lock_released' && event.held_as !== 'lease') continue
-    const { path, agent_id, mode, at } = event
-    const { holders, pending_requests } = byPath.get(path) ?? { holders: [], pending_requests: [] }
-    const others = holders.filter((holder) => holder.type !== 'lease' || holder.agent_id !== agent_id)
-    if (event.type === 'lease_granted') {
-      const { note, expires_at } = event
-      const lease = { type: 'lease', mode, agent_id, acquired_at: at, expires_at, ...(note !== undefined && { note }) }
-      const waiting = pending_requests.filter((waiter) => waiter.agent_id !== agent_id)
-      byPath.set(path, { path, holders: [...others, lease], pending_requests: waiting })
-    } else if (others.length + pending_requests.length > 0)
-      byPath.set(path, { path, holders: others, pending_requests })
-    else byPath.delete(path)
-  }
-  return [...byPath.values()]
-}
-
-/** Puts all files that are waited for into the last list: for the others none waits any more. */
-export function applyWaits(files: readonly LockedFile[], waitedFor: readonly LockedFile[]): LockedFile[] {
-  const found = new Map(waitedFor.map((file) => [file.path, file]))
-  const others = files
-    .filter(({ path }) => !found.has(path))
-    .map((file) => (file.pending_requests.length === 0 ? file : { ...file, pending_requests: [] }))
-    .filter(({ holders }) => holders.length > 0)
-  return [...others, ...waitedFor]
-}
-
 /** Files with waiters first, otherwise in the order given. */
 export function waitedForFirst(files: readonly LockedFile[]): LockedFile[] {
   const isWaitedFor = ({ pending_requests }: LockedFile) => pending_requests.length > 0

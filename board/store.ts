@@ -2,15 +2,8 @@
 import { call, get, ServerError } from './server.ts'
 import { follow, type Connection } from './stream.ts'
 import type { Happening } from './happenings.ts'
-import {
-  applyLeases,
-  applyWaits,
-  type Activity,
-  type Degraded,
-  type LockedFile,
-  type LockList,
-  type TreeEvent
-} from './model.ts'
+import { createFilesInUse } from './files-in-use.ts'
+import type { Activity, Degraded, LockedFile, LockList, TreeEvent } from './model.ts'
 import { createTimeline } from './timeline.ts'
 
 /** After what happened the state is asked for again, yet no more often than this. */
@@ -47,8 +40,6 @@ type Listener = () => void
 
 export type Store = ReturnType<typeof createStore>
 
-const isLong = (files: readonly LockedFile[]): boolean => files.length > partSize
-
 export function createStore() {
   const listeners = new Set<Listener>()
   let state: State = {
@@ -76,9 +67,9 @@ export function createStore() {
   let isWantedAgain = false
   let endStream = () => {}
   let drawnAt = -Infinity
-  /** Events that are not yet in the list of files in use, and those that may not be in the one that is being read. */
-  let unapplied: TreeEvent[] = []
-  let sinceRead: TreeEvent[] = []
+  const filesInUse = createFilesInUse(partSize)
+  /** Events have changed them since they were drawn. */
+  let isListOld = false
 
   function set(part: Partial<State>): void {
     state = { ...state, ...part }
@@ -92,8 +83,8 @@ export function createStore() {
   function draw(): void {
     isDrawing = false
     drawnAt = performance.now()
-    if (unapplied.length > 0) applyEvents(unapplied)
-    unapplied = []
+    if (isListOld && state.locks !== undefined) state = { ...state, locks: listed(state.locks) }
+    isListOld = false
     for (const listener of listeners) listener()
   }
 
@@ -110,14 +101,10 @@ export function createStore() {
     refreshIn(restMs / 4)
     // A hidden page reads the state anew when it is shown again.
     if (document.hidden) return
-    if (isRefreshing) sinceRead.push(...events)
-    if (isLong(state.locks?.files ?? [])) unapplied.push(...events)
+    if (filesInUse.take(events)) isListOld = true
   }
 
-  function applyEvents(events: readonly TreeEvent[]): void {
-    const { locks } = state
-    if (locks !== undefined) state = { ...state, locks: { ...locks, files: [...applyLeases(locks.files, events)] } }
-  }
+  const listed = (locks: LockList): LockList => ({ ...locks, files: filesInUse.list() })
 
   async function loadHistory(): Promise<void> {
     await timeline.load()
@@ -147,8 +134,10 @@ export function createStore() {
     try {
       if (start >= readAgainAt) {
         readAgainAt = Infinity
-        setLocks(await readList(''))
-      } else if (isLong(state.locks?.files ?? [])) await readWaits()
+        const locks = await readList('')
+        filesInUse.setAll(locks.files)
+        set({ locks: listed(locks) })
+      } else if (filesInUse.isLong()) await readWaits()
       set({ activity: await get<Activity>('/activity'), isLoaded: true })
       await readHealth()
     } catch (error) {
@@ -178,24 +167,18 @@ export function createStore() {
   /** Only waiters that have joined a queue are told by events, not those that have left it. */
   async function readWaits(): Promise<void> {
     const { files, counts, timestamp } = await readList('&only=waited_for')
-    const { locks } = state
-    if (locks !== undefined) setLocks({ ...locks, counts, timestamp, files: applyWaits(locks.files, files) })
+    filesInUse.setWaitedFor(files)
+    if (state.locks !== undefined) set({ locks: listed({ ...state.locks, counts, timestamp }) })
   }
 
   async function readList(filter: string): Promise<LockList> {
-    sinceRead = []
+    filesInUse.beginReading()
     const files: LockedFile[] = []
     for (let after = ''; ; after = `&after=${encodeURIComponent(files.at(-1)?.path ?? '')}`) {
       const part = await get<LockList>(`/locks?limit=${partSize}${after}${filter}`)
       files.push(...part.files)
       if (!part.truncated || files.length >= maxFiles) return { ...part, files }
     }
-  }
-
-  function setLocks(locks: LockList): void {
-    set({ locks })
-    unapplied = isLong(locks.files) ? sinceRead : []
-    sinceRead = []
   }
 
   async function open(): Promise<void> {

@@ -2,6 +2,7 @@
 import type { RefObject, VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { html } from './html.ts'
+import { inTurn } from './in-turn.ts'
 import type { Activity } from './model.ts'
 import { tailOf } from './names.ts'
 import { span } from './time.ts'
@@ -20,7 +21,7 @@ const mapHeight = 260
 
 const heatOf = ({ contentions, merges, waits }: HotFile): number => contentions + merges + waits
 
-export function Treemap({ files, short, onHistory }: HotProps): VNode {
+function Areas({ files, short, onHistory }: HotProps): VNode {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
   const hottest = files.slice(0, maxTiles)
@@ -57,6 +58,8 @@ export function Treemap({ files, short, onHistory }: HotProps): VNode {
     </p>
   </div>`
 }
+
+export const Treemap = inTurn(Areas)
 
 function useWidth(box: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(600)

@@ -1,6 +1,7 @@
 // Draws the wait-for graph: those who are waited for at the left, an arrow from each that waits.
 import type { VNode } from 'preact'
 import { html } from './html.ts'
+import { inTurn } from './in-turn.ts'
 import type { GraphNode, WaitGraph } from './wait-graph.ts'
 import { nameOf, tailOf } from './names.ts'
 
@@ -10,11 +11,7 @@ const columnGap = 120
 const rowGap = 14
 const edge = 4
 
-export function WaitGraphView(props: {
-  graph: WaitGraph
-  short: (path: string) => string
-  onAgent: (name: string) => void
-}): VNode {
+function Graph(props: { graph: WaitGraph; short: (path: string) => string; onAgent: (name: string) => void }): VNode {
   const { graph, short, onAgent } = props
   const places = new Map(graph.nodes.map((node) => [node.name, placeOf(node)]))
   const size = {
@@ -69,6 +66,8 @@ export function WaitGraphView(props: {
     </div>
     ${graph.hidden > 0 && html`<p class="hint">${graph.hidden} more waits are not drawn; the lists have them all.</p>`}`
 }
+
+export const WaitGraphView = inTurn(Graph)
 
 function isAnyLong({ nodes, edges }: WaitGraph): boolean {
   const depths = new Map(nodes.map(({ name, depth }) => [name, depth]))

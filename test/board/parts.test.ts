@@ -11,7 +11,8 @@ import {
   toHappening,
   type Happening
 } from '../../board/happenings.ts'
-import { applyWaits, matcherOf, shorten, type Holder, type LockedFile, type Waiter } from '../../board/model.ts'
+import { createFilesInUse } from '../../board/files-in-use.ts'
+import { matcherOf, shorten, type Holder, type LockedFile, type TreeEvent, type Waiter } from '../../board/model.ts'
 import { listAgents, partSilent } from '../../board/agents.ts'
 import { formatAddress, parseAddress } from '../../board/address.ts'
 import { fitPaths } from '../../board/fit-paths.ts'
@@ -146,8 +147,11 @@ t.test('files that are waited for replace those of the last list', async (t) => 
     { path: '/r/still', holders: [holder], pending_requests: [waiter] }
   ]
   const waited = ['/r/still', '/r/new'].map((path) => ({ path, holders: [holder], pending_requests: [waiter, waiter] }))
+  const filesInUse = createFilesInUse(0)
+  filesInUse.setAll(before)
+  filesInUse.setWaitedFor(waited)
   t.strictSame(
-    applyWaits(before, waited).map(({ path, pending_requests }) => [path, pending_requests.length]),
+    filesInUse.list().map(({ path, pending_requests }) => [path, pending_requests.length]),
     [
       ['/r/held', 0],
       ['/r/no-longer', 0],
@@ -155,6 +159,34 @@ t.test('files that are waited for replace those of the last list', async (t) => 
       ['/r/new', 2]
     ]
   )
+})
+
+t.test('of a long list, leases come and go with their events, also while the waits are read', async (t) => {
+  const held = (path: string): LockedFile => {
+    const holder: Holder = { type: 'lease', mode: 'exclusive', agent_id: 'ann', acquired_at: at, expires_at: at }
+    return { path, holders: [holder], pending_requests: [] }
+  }
+  const told = (type: string, path: string) =>
+    ({ type, id: path, at, path, agent_id: 'ann', mode: 'exclusive', held_as: 'lease', expires_at: at }) as TreeEvent
+  const filesInUse = createFilesInUse(1)
+  const paths = () => filesInUse.list().map(({ path }) => path)
+
+  filesInUse.beginReading()
+  filesInUse.take([told('lease_granted', '/r/c')])
+  filesInUse.setAll([held('/r/a'), held('/r/b')])
+  t.strictSame(paths(), ['/r/a', '/r/b', '/r/c'], 'what was told while all were read')
+
+  t.ok(filesInUse.take([told('lease_granted', '/r/d'), told('lock_released', '/r/a')]))
+  filesInUse.beginReading()
+  t.ok(filesInUse.take([told('lease_granted', '/r/e'), told('lock_released', '/r/b')]))
+  filesInUse.setWaitedFor([])
+  t.strictSame(paths(), ['/r/c', '/r/d', '/r/e'], 'what was told before the waits were read, and meanwhile')
+  t.notOk(filesInUse.take([told('queue_position', '/r/c')]), 'nothing of leases')
+
+  filesInUse.beginReading()
+  filesInUse.setAll([held('/r/a')])
+  t.notOk(filesInUse.take([told('lease_granted', '/r/f')]), 'a short list is read again soon')
+  t.strictSame(paths(), ['/r/a'])
 })
 
 t.test('events become lines of the timeline', async (t) => {
