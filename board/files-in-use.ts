@@ -38,9 +38,11 @@ export function createFilesInUse(mostOfShort: number) {
     return isTold
   }
 
+  const size = (): number => byPath.size
   const isLong = (): boolean => byPath.size > mostOfShort
 
   return {
+    size,
     isLong,
     list: (): LockedFile[] => [...byPath.values()],
     /** @returns true if the list is another than before */

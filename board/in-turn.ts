@@ -40,7 +40,7 @@ async function drawInTurn(): Promise<void> {
     if (!waiting.has(part)) continue
     part.forceUpdate()
     // Preact draws in a microtask of its own, which comes before this one goes on.
-    await undefined
+    await Promise.resolve()
   }
   isDrawing = false
 }

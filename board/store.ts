@@ -64,7 +64,6 @@ export function createStore() {
   let isRefreshing = false
   let readAgainAt = -Infinity
   let healthAt = -Infinity
-  let isWantedAgain = false
   let endStream = () => {}
   let drawnAt = -Infinity
   const filesInUse = createFilesInUse(partSize)
@@ -117,18 +116,18 @@ export function createStore() {
   }
 
   function refreshIn(ms: number): void {
-    const at = Math.max(performance.now() + ms, restUntil)
-    if (at >= refreshAt || document.hidden) return
+    if (document.hidden) return
+    const now = performance.now()
+    refreshAt = Math.min(refreshAt, now + ms)
     clearTimeout(refreshTimer)
-    refreshAt = at
-    refreshTimer = setTimeout(() => void refresh(), at - performance.now())
+    // Meanwhile it is not known until when to rest.
+    if (!isRefreshing) refreshTimer = setTimeout(() => void refresh(), Math.max(refreshAt, restUntil) - now)
   }
 
   async function refresh(): Promise<void> {
+    if (isRefreshing) return refreshIn(0)
     refreshAt = Infinity
     if (state.connection === 'refused') return
-    isWantedAgain = isRefreshing
-    if (isRefreshing) return
     isRefreshing = true
     const start = performance.now()
     try {
@@ -149,10 +148,10 @@ export function createStore() {
       const now = performance.now()
       const rest = Math.max(restMs, now - start)
       restUntil = now + rest
+      const parts = filesInUse.isLong() ? Math.ceil(filesInUse.size() / partSize) : 0
       // Unless something has asked for it meanwhile.
-      if (readAgainAt === Infinity) readAgainAt = now + rest * Math.ceil((state.locks?.files.length ?? 0) / partSize)
-      refreshIn(isWantedAgain ? 0 : idleMs)
-      isWantedAgain = false
+      if (readAgainAt === Infinity) readAgainAt = now + rest * parts
+      refreshIn(idleMs)
     }
   }
 

@@ -11,6 +11,8 @@ const browser = skip === false ? await startBrowser(t) : undefined
 const files = Array.from({ length: 50 }, (_, index) => `f${index}`)
 /** Of an older list: what waits for the list to rest knows the rows in sight. */
 const rowsInSight = 30
+/** board/store.ts */
+const restMs = 700
 
 t.test('of the files in use the page keeps the last list, whatever was looked at before', { skip }, async (t) => {
   const tree = makeTree(t, Object.fromEntries(files.map((name) => [name, 'one\n'])))
@@ -62,6 +64,29 @@ t.test(
     t.pass('the waits were read by themselves')
   }
 )
+
+t.test('between two readings of the state the page rests, whatever happens meanwhile', { skip }, async (t) => {
+  const { url } = await startServer(t, makeTree(t).root)
+  const ann = await connect(t, 'rest', url, 'ann')
+  const page = await openPage(t, browser)
+  await page.goto(`${url}/board`)
+  await page.locator('#files .empty').waitFor()
+  let readings: Readonly<Record<'begin' | 'end', number>>[] = []
+  for (let step = 0; readings.length < 6; step += 1) {
+    await ann.call('async_write', { path: `f${step}`, content: 'one\n' })
+    readings = await page.evaluate<typeof readings>(`(() => {
+      const all = (end) => performance.getEntriesByType('resource').filter(({ name }) => name.endsWith(end))
+      const begins = all('/locks?limit=1000').map(({ startTime }) => startTime)
+      return all('/activity').flatMap(({ responseEnd: end }) => {
+        const begin = begins.findLast((each) => each < end)
+        return end === 0 || begin === undefined ? [] : [{ begin, end }]
+      })
+    })()`)
+  }
+  // The first are those of the connection, which has just begun.
+  const rests = readings.slice(3).map(({ begin }, index) => begin - (readings[index + 2]?.end ?? 0))
+  t.ok(Math.min(...rests) >= restMs - 5, `${rests.map(Math.round).join(', ')} ms`)
+})
 
 /** A tab that is looked at again reads the state anew. */
 async function readAgain(page: Page): Promise<void> {
