@@ -8,6 +8,7 @@ import { shownPath } from '../engine/notices/shown-path.ts'
 import { modesAsText } from '../engine/versions/modification.ts'
 import { lookAgain } from '../engine/watcher/look-again.ts'
 import { remember } from '../support/remember.ts'
+import { questionOf } from '../support/suggest.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { awaitCommands } from './commands/bracket.ts'
@@ -42,7 +43,7 @@ async function undo(given: UndoInput, context: OperationContext): Promise<UndoOu
   const first = await plan(input, own)
   let paths = pathsOf(first)
   for (;;) {
-    if (paths.length === 0) return answer(input, own, undefined, first.uncertain)
+    if (paths.length === 0) return answer(input, own, undefined, first)
     const outcome = await attempt(input, own, paths)
     if ('answer' in outcome) return outcome.answer
     paths = outcome.paths
@@ -67,7 +68,7 @@ async function attempt(input: UndoInput, context: OperationContext, paths: reado
     if (needed.some((path) => !locked.has(path))) return { paths: [...new Set([...paths, ...needed])] }
     const composed = composer.compose(planned.taken, input.partial)
     const isRefused = composed.conflicts.length > 0 && !input.partial
-    const done = remember(() => answer(input, context, composed, planned.uncertain))
+    const done = remember(() => answer(input, context, composed, planned))
     if (!input.dry_run && !isRefused && composed.changes.length > 0)
       await commitSteps(context, composed.changes, {
         operation: 'async_undo',
@@ -111,6 +112,8 @@ interface Plan {
   readonly taken: readonly TakenBack[]
   /** How many changes fit and are left. */
   readonly uncertain: number
+  /** Whose changes are known. */
+  readonly agents: readonly string[]
 }
 
 async function plan(input: UndoInput, context: OperationContext): Promise<Plan> {
@@ -127,7 +130,8 @@ async function plan(input: UndoInput, context: OperationContext): Promise<Plan> 
     (sum, { changes }) => sum + leftOf(changes, fits).left.filter(isUncertain).length,
     0
   )
-  return { taken, uncertain }
+  const authors = lineages.flatMap(({ changes }) => changes.map(({ version }) => version.agentId))
+  return { taken, uncertain, agents: [...new Set(authors)] }
 }
 
 function pathsOf({ taken }: Plan): string[] {
@@ -138,17 +142,18 @@ function answer(
   input: UndoInput,
   context: OperationContext,
   composed: Composed | undefined,
-  uncertain: number
+  { uncertain, agents }: Plan
 ): UndoOutput {
   const { conflicts = [], changed = [] } = composed ?? {}
   const { forgottenAt } = context.history
   const isRefused = conflicts.length > 0 && !input.partial
   const undone = changed.reduce((sum, { count }) => sum + count, 0)
+  const question = input.by_agent === undefined ? '' : questionOf(input.by_agent, agents)
   const message = isRefused
     ? 'Nothing was changed: not all of the changes can be taken back beside what was made since (conflicts says which). partial: true takes back those that can.'
     : conflicts.length > 0
       ? 'Nothing was changed: none of the changes can be taken back beside what was made since (conflicts).'
-      : 'None of the changes that are known fits, or all of them are taken back already. async_history shows the changes.'
+      : `None of the changes that are known fits, or all of them are taken back already.${question} async_history shows the changes.`
   const left = `${uncertain} changes fit, but another may have made them: include_uncertain: true takes them back, too.`
   return {
     status: isRefused ? 'contention' : 'ok',

@@ -6,6 +6,7 @@ import type { OperationContext } from '../engine/call/context.ts'
 import { decodeIfText } from '../engine/files/text.ts'
 import { OperationError } from '../errors.ts'
 import { someOf } from '../support/cut-text.ts'
+import { questionOf } from '../support/suggest.ts'
 import { headBlobs, readBlobs } from '../support/project/head-blobs.ts'
 import { withNextCommit } from '../support/project/next-commit.ts'
 import { timestamp } from '../support/timestamp.ts'
@@ -86,7 +87,7 @@ type Outcome = Pick<LandOutput, 'status'> & Partial<LandOutput>
 /** Why nothing is landed. */
 export function refusalOf(
   { agent }: Pick<LandInput, 'agent'>,
-  { files, unknown, remarks: { dependent, uncertain, forgotten, refused, unreachable } }: Prepared
+  { files, unknown, agents, remarks: { dependent, uncertain, forgotten, refused, unreachable } }: Prepared
 ): Outcome | undefined {
   if (dependent.length > 0) {
     const others = [...new Set(dependent.map(({ agent_id }) => agent_id))]
@@ -98,7 +99,7 @@ export function refusalOf(
   if (files.length > 0) return undefined
   return {
     status: 'nothing',
-    message: `There is nothing to land: no uncommitted change is certainly by ${agent}.${uncertain.length > 0 ? ' include_uncertain takes those that may be.' : ''}${sayForgotten(forgotten)}${sayUnknown(unknown)}${sayRefused(refused)}${sayUnreachable(unreachable)} land_prepare (land --plan) shows what each agent could land.`
+    message: `There is nothing to land: no uncommitted change is certainly by ${agent}.${questionOf(agent, agents)}${uncertain.length > 0 ? ' include_uncertain takes those that may be.' : ''}${sayForgotten(forgotten)}${sayUnknown(unknown)}${sayRefused(refused)}${sayUnreachable(unreachable)} land_prepare (land --plan) shows what each agent could land.`
   }
 }
 

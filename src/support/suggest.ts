@@ -16,6 +16,12 @@ export function nearest(unknown: string, known: readonly string[]): string | und
   return best.name
 }
 
+/** A question that names the nearest one, with a blank before it; empty if none is near, or it is known. */
+export function questionOf(name: string, known: readonly string[]): string {
+  const best = nearest(name, known)
+  return best === undefined || best === name ? '' : ` Did you mean ${JSON.stringify(best)}?`
+}
+
 function distanceBetween(one: string, other: string): number {
   return hasWordsOf(one, other) ? 1 : editDistance(one, other)
 }

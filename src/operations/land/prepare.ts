@@ -35,6 +35,8 @@ export interface Prepared {
   readonly remarks: LandRemarks
   /** Names of files with changes of unknown authors. */
   readonly unknown: string[]
+  /** Who has uncommitted changes. */
+  readonly agents: readonly string[]
   readonly message: string
   /** Whether the index of the user is known to have every `.gitattributes` as HEAD has it. */
   readonly hasAttributesOfHead: boolean
@@ -83,6 +85,7 @@ export async function prepareLanding(
       ...outOfReach
     },
     unknown,
+    agents: [...agentsOf(logs)],
     message: commitMessage({
       selection: input,
       landing,

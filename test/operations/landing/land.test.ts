@@ -60,6 +60,7 @@ t.test('the lines of one agent, beside those of another and of a person', async 
   t.equal(git('log', '-1', '--format=%B').trim(), 'By Ann\n\nAgent: ann')
   t.equal(git('status', '--porcelain').trim(), 'M f\n D h\n?? moved/', 'what is left is of others')
   t.match(await land('ann'), { status: 'nothing', paths: [] })
+  t.match(await land('bo'), { status: 'nothing', message: /by bo\. Did you mean "bob"\?/ })
   t.match(await land('bob'), { status: 'ok' })
   t.equal(head('f'), base.replace('line 3\nline 4\n', 'ann 3\nbob 4\n').replace('line 9\n', 'line 9\nann 9\n'))
   t.same([head('h'), head('moved/h')], [undefined, 'h\n'])

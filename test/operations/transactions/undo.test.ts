@@ -103,6 +103,7 @@ t.test('what is taken back already is in the way of nothing, until it is given b
   t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 1 }, 'the rest of them')
   t.equal(tree.read('f'), others)
   t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 0, conflicts: [] })
+  t.match(await undo(operator, { by_agent: 'an' }), { undone: 0, message: /Did you mean "ann"\?/ })
   await edit(ann, 'f', 'line 9\n', 'third 9\n')
   t.match(await undo(operator, { by_agent: 'ann' }), { status: 'ok', undone: 1 }, 'what was made since')
   t.equal(tree.read('f'), others)
