@@ -35,14 +35,17 @@ export function inTurn<Props extends object>(
 async function drawInTurn(): Promise<void> {
   isDrawing = true
   let end = -Infinity
-  for (const part of waiting) {
-    if (performance.now() >= end) end = (await nextFrame()) + frameMs
-    if (!waiting.has(part)) continue
-    part.forceUpdate()
-    // Preact draws in a microtask of its own, which comes before this one goes on.
-    await Promise.resolve()
+  try {
+    for (const part of waiting) {
+      if (performance.now() >= end) end = (await nextFrame()) + frameMs
+      if (!waiting.has(part)) continue
+      part.forceUpdate()
+      // Preact draws in a microtask of its own, which comes before this one goes on.
+      await Promise.resolve()
+    }
+  } finally {
+    isDrawing = false
   }
-  isDrawing = false
 }
 
 const nextFrame = (): Promise<number> => new Promise((begin) => requestAnimationFrame(() => begin(performance.now())))
