@@ -20,7 +20,7 @@ import { wholeHash } from './change/named-version.ts'
 import { previewDiff } from './change/preview-diff.ts'
 import { meansOutside, requireKnown, toChoice } from './undo/choose.ts'
 import { composeChanges, type ChangedFile, type Composed } from './undo/compose.ts'
-import { leftOf, readLineages, type LineageChange } from './undo/lineages.ts'
+import { leftOf, readLineages, type Lineage, type LineageChange } from './undo/lineages.ts'
 import { takeBack, type TakenBack } from './undo/take-back.ts'
 
 export const asyncUndo = defineOperation({
@@ -112,8 +112,8 @@ interface Plan {
   readonly taken: readonly TakenBack[]
   /** How many changes fit and are left. */
   readonly uncertain: number
-  /** Whose changes are known. */
-  readonly agents: readonly string[]
+  /** Of all changes that are known. */
+  readonly lineages: readonly Lineage[]
 }
 
 async function plan(input: UndoInput, context: OperationContext): Promise<Plan> {
@@ -130,8 +130,7 @@ async function plan(input: UndoInput, context: OperationContext): Promise<Plan> 
     (sum, { changes }) => sum + leftOf(changes, fits).left.filter(isUncertain).length,
     0
   )
-  const authors = lineages.flatMap(({ changes }) => changes.map(({ version }) => version.agentId))
-  return { taken, uncertain, agents: [...new Set(authors)] }
+  return { taken, uncertain, lineages }
 }
 
 function pathsOf({ taken }: Plan): string[] {
@@ -142,13 +141,14 @@ function answer(
   input: UndoInput,
   context: OperationContext,
   composed: Composed | undefined,
-  { uncertain, agents }: Plan
+  { uncertain, lineages }: Plan
 ): UndoOutput {
   const { conflicts = [], changed = [] } = composed ?? {}
   const { forgottenAt } = context.history
   const isRefused = conflicts.length > 0 && !input.partial
   const undone = changed.reduce((sum, { count }) => sum + count, 0)
-  const question = input.by_agent === undefined ? '' : questionOf(input.by_agent, agents)
+  const question =
+    input.by_agent === undefined || changed.length > 0 ? '' : questionOf(input.by_agent, authorsIn(lineages))
   const message = isRefused
     ? 'Nothing was changed: not all of the changes can be taken back beside what was made since (conflicts says which). partial: true takes back those that can.'
     : conflicts.length > 0
@@ -180,4 +180,8 @@ function answer(
     }),
     timestamp: timestamp()
   }
+}
+
+function authorsIn(lineages: readonly Lineage[]): string[] {
+  return [...new Set(lineages.flatMap(({ changes }) => changes.map(({ version }) => version.agentId)))]
 }

@@ -33,9 +33,10 @@ export function composeFile(log: FileLog, choice: LineChoice<Maker>): ComposedFi
   const { isChosen, isUndone = () => false } = choice
   const { head, now, creator, remover, renamers, modeMaker, before } = log
   if (now === undefined) {
-    if (!isChosen(remover)) return before === undefined || !isUndone(remover) ? nothing : composeFile(before, choice)
+    const former = isUndone(remover) ? before : undefined
+    if (!isChosen(remover)) return former === undefined ? nothing : composeFile(former, choice)
     if (head === undefined) return nothing
-    const others = before === undefined || !isUndone(remover) ? [] : othersIn(before, isChosen, isUndone)
+    const others = former === undefined ? [] : othersIn(former, isChosen, isUndone)
     return {
       files: [{ path: head.path, content: undefined, mode: head.mode }],
       dependences: others.map((on) => ({ path: head.path, lines: undefined, on }))
@@ -59,7 +60,7 @@ export function composeFile(log: FileLog, choice: LineChoice<Maker>): ComposedFi
   return { files, dependences: [...(isMoved ? whole(renamers) : []), ...dependences] }
 }
 
-/** Of a file that is to land as if nobody had removed it, those who have to land before its removal does. */
+/** One maker of each other agent whose changes of a file land before its removal does. */
 function othersIn(before: FileLog, isChosen: Chooses, isUndone: Chooses): Maker[] {
   const others = makersOf(before).filter((maker) => isUndone(maker) && !isChosen(maker))
   const one = new Map(others.map((maker) => [maker.agentId, maker]))

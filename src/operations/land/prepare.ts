@@ -35,7 +35,7 @@ export interface Prepared {
   readonly remarks: LandRemarks
   /** Names of files with changes of unknown authors. */
   readonly unknown: string[]
-  /** Who has uncommitted changes. */
+  /** Who has uncommitted changes; empty if there are files to land. */
   readonly agents: readonly string[]
   readonly message: string
   /** Whether the index of the user is known to have every `.gitattributes` as HEAD has it. */
@@ -85,7 +85,7 @@ export async function prepareLanding(
       ...outOfReach
     },
     unknown,
-    agents: [...agentsOf(logs)],
+    agents: files.length > 0 ? [] : [...agentsOf(logs)],
     message: commitMessage({
       selection: input,
       landing,
