@@ -29,7 +29,7 @@ export const LandSelection = {
   include_overwritten: Type.Boolean({
     default: false,
     description:
-      'Take lines, too, that other agents have replaced since, as if they had not: so each change of a chain can land by itself. What people have taken out stays out.'
+      'Take lines and new files, too, that other agents have replaced or removed since, as if they had not: so each change of a chain can land by itself. What people have taken out stays out.'
   })
 }
 

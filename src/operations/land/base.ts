@@ -51,7 +51,9 @@ export function findBase(lineage: KnownLife | undefined, { headAt, hashOf, pastA
     )
     if (index !== -1) return { path, next: index + 1, isExact: false, past }
   }
-  return { path, next: 0, isExact: path === undefined && first.before.kind === 'none' }
+  if (path !== undefined) return { path, next: 0, isExact: false }
+  const gone = changes.findLastIndex(({ before }) => before.kind === 'none')
+  return { path, next: Math.max(gone, 0), isExact: gone !== -1 }
 }
 
 const isExternal = ({ version }: LineageChange) => version.agentId === external.agentId

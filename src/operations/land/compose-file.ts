@@ -1,6 +1,6 @@
 // HEAD's file with what chosen changes have made of it, or what these rest on.
 import { composeLines, type LineChoice } from './compose-lines.ts'
-import { makersOf, type FileLog } from './file-log.ts'
+import { makersOf, namesOf, type FileLog } from './file-log.ts'
 import type { Content } from './file-states.ts'
 import type { Hunk, LineLog } from './logged-line.ts'
 import type { Maker } from './maker.ts'
@@ -35,11 +35,11 @@ export function composeFile(log: FileLog, choice: LineChoice<Maker>): ComposedFi
   if (now === undefined) {
     const former = isUndone(remover) ? before : undefined
     if (!isChosen(remover)) return former === undefined ? nothing : composeFile(former, choice)
-    if (head === undefined) return nothing
     const others = former === undefined ? [] : othersIn(former, isChosen, isUndone)
     return {
-      files: [{ path: head.path, content: undefined, mode: head.mode }],
-      dependences: others.map((on) => ({ path: head.path, lines: undefined, on }))
+      // What is not in HEAD yet cannot be removed from it: its creation comes first.
+      files: head === undefined ? [] : [{ path: head.path, content: undefined, mode: head.mode }],
+      dependences: namesOf(log).flatMap((path) => others.map((on) => ({ path, lines: undefined, on })))
     }
   }
   const { content, isChanged, dependences } = composeContent(log, choice)

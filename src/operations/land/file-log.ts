@@ -3,7 +3,7 @@ import { external } from '../../engine/versions/author.ts'
 import { splitLines } from '../../engine/diff/lines.ts'
 import type { LineageChange, State } from '../undo/lineages.ts'
 import { findBase, isSame, isSameState, type Base, type BaseFacts } from './base.ts'
-import type { HeadFile, NowFile } from './file-states.ts'
+import type { Content, HeadFile, NowFile } from './file-states.ts'
 import { findLanded } from './find-landed.ts'
 import { beginLineLog, withHead, withLanded, type Stage } from './line-log.ts'
 import type { LineLog } from './logged-line.ts'
@@ -35,6 +35,11 @@ export interface GoneFile extends Pick<FileLog, 'remover' | 'renamers'> {
   readonly now: Pick<NowFile, 'path'> | undefined
 }
 
+/** Its name in HEAD, and the one that it has now; or else the last one that it had. */
+export function namesOf({ head, now, before }: FileLog): string[] {
+  return [head ?? before?.now, now].flatMap((one) => one?.path ?? [])
+}
+
 /** Whoever has made what differs from HEAD. */
 export function makersOf(log: FileLog): readonly Maker[] {
   const { head, now, lines, contentMakers, creator, remover, renamers, modeMaker } = log
@@ -54,6 +59,8 @@ export interface FileFacts extends BaseFacts {
   readonly now: NowFile | undefined
   /** The bytes of a version; undefined if they are not kept. */
   readonly bytesOf: (hash: string) => Promise<Buffer | undefined>
+  /** Whether the repository takes notice of modes. */
+  readonly hasModes: boolean
   /** As of `LineRules`. */
   readonly countsRestored: boolean
   /** Lets others have their turn. */
@@ -91,6 +98,24 @@ export async function readFileLog(
   }
 }
 
+/** Of a file that neither HEAD nor the tree has. Undefined if it is not known what it was before it was removed. */
+export async function readShortLived(lineage: KnownLife, facts: FileFacts): Promise<FileLog | undefined> {
+  const before = await readBefore(lineage, lineage.changes, facts)
+  return (
+    before && {
+      head: undefined,
+      now: undefined,
+      lines: undefined,
+      contentMakers: [],
+      creator: before.creator,
+      remover: removerOf(lineage.changes.at(-1)),
+      before,
+      renamers: [],
+      modeMaker: undefined
+    }
+  )
+}
+
 /** As if its last change, which has removed it, had not happened. */
 async function readBefore(
   lineage: KnownLife | undefined,
@@ -98,12 +123,20 @@ async function readBefore(
   facts: FileFacts
 ): Promise<FileLog | undefined> {
   const last = since.at(-1)
-  if (lineage === undefined || last?.after.kind !== 'none' || last.before.kind !== 'file') return undefined
+  if (lineage === undefined || last?.after.kind !== 'none') return undefined
   const { from: path, before: state } = last
-  const bytes = await facts.bytesOf(state.hash)
-  if (bytes === undefined) return undefined
-  const now: NowFile = { path, bytes, isLink: false, isExecutable: undefined }
+  const content = await contentOf(state, facts)
+  if (content === undefined) return undefined
+  const mode = state.kind === 'file' && facts.hasModes ? state.mode : undefined
+  const now: NowFile = { path, ...content, isExecutable: mode === undefined ? undefined : isExecutable(mode) }
   return readFileLog({ ...lineage, path, state, changes: lineage.changes.slice(0, -1) }, path, { ...facts, now })
+}
+
+/** Undefined if it is not known. */
+async function contentOf(state: State, { bytesOf }: FileFacts): Promise<Content | undefined> {
+  if (state.kind === 'link') return { bytes: Buffer.from(state.target), isLink: true }
+  const bytes = state.kind === 'file' ? await bytesOf(state.hash) : undefined
+  return bytes && { bytes, isLink: false }
 }
 
 function removerOf(last: LineageChange | undefined): Maker {
@@ -180,7 +213,7 @@ async function readLines(
       if (lines === undefined) skipped.push(maker)
       else {
         const isOne = skipped.every(({ agentId, isCertain }) => isCertain && agentId === maker.agentId)
-        stages.push({ change: isOne ? maker : forgottenMaker([...skipped, maker].flatMap(namesOf)), lines })
+        stages.push({ change: isOne ? maker : forgottenMaker([...skipped, maker].flatMap(agentsOf)), lines })
         skipped = []
       }
     }
@@ -207,14 +240,14 @@ async function readLines(
     // Of the first text that is kept nobody can tell what was there before.
     const [begin, ...others] = stages
     const makers = orExternal(begin!.change)
-    const foreign = early === unknown ? makers : forgottenMaker([...namesOf(early), ...namesOf(makers)])
+    const foreign = early === unknown ? makers : forgottenMaker([...agentsOf(early), ...agentsOf(makers)])
     return withHead(await logOf(begin!.lines, others), headLines, foreign, rules)
   }
   const log = await logOf(first, stages)
   return isExact ? log : withHead(log, headLines, past === undefined ? early : unknown, rules)
 }
 
-function namesOf({ agentId, agents = [agentId] }: Maker): readonly string[] {
+function agentsOf({ agentId, agents = [agentId] }: Maker): readonly string[] {
   return agents
 }
 

@@ -14,7 +14,7 @@ import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
 import { awaitCommands } from '../commands/bracket.ts'
 import { commitMessage } from './commit-message.ts'
 import type { FileDependence, LandedFile } from './compose-file.ts'
-import { makersOf, type FileLog } from './file-log.ts'
+import { makersOf, namesOf, type FileLog } from './file-log.ts'
 import { forgottenIn } from './forgotten-lines.ts'
 import { isUnknown, mayBeOf, type Maker } from './maker.ts'
 import type { Hunk } from './logged-line.ts'
@@ -56,8 +56,7 @@ export async function prepareLanding(
 ): Promise<Prepared> {
   const { logs, inTheWay, staged, unknown, outOfReach } = await readFitting(context, tree, input.paths, {
     given,
-    // Each change as it was made, whatever others have made of it since.
-    countsRestored: input.include_overwritten
+    asMadeBy: input.include_overwritten ? [input.agent, ...(input.with ?? [])] : undefined
   })
   const selection = {
     agent: input.agent,
@@ -109,8 +108,7 @@ export async function planAll(
   { paths }: Pick<Selected, 'paths'>,
   given: Given
 ) {
-  const options = { given, countsRestored: false }
-  const { logs, inTheWay, unknown, outOfReach } = await readFitting(context, tree, paths, options)
+  const { logs, inTheWay, unknown, outOfReach } = await readFitting(context, tree, paths, { given })
   const nameOf = (path: string) => nameIn(tree, path)
   const shares = new Map<string, Share>()
   for (const agent of agentsOf(logs)) {
@@ -193,11 +191,10 @@ async function readFitting(
   const { logs: all, replaced, filtered, filteredGone, staged, unreachable } = await readLogs(context, tree, options)
   const fits = toFilter(context, paths)
   const nameOf = (path: string) => nameIn(tree, path)
-  const fitting = all.filter(({ head, now }) => fits(head?.path) || fits(now?.path))
-  const isRefused = ({ head, now }: FileLog) =>
-    [head, now].some((one) => one !== undefined && isRefusedName(nameOf(one.path), one.isLink))
-  const names = fitting.filter(isRefused).flatMap(({ head, now }) => [head, now].flatMap((one) => one?.path ?? []))
-  const refused = [...new Set(names)].map(nameOf)
+  const fitting = all.filter((log) => namesOf(log).some(fits))
+  const isRefused = ({ head, now, before }: FileLog) =>
+    [head ?? before?.now, now].some((one) => one !== undefined && isRefusedName(nameOf(one.path), one.isLink))
+  const refused = [...new Set(fitting.filter(isRefused).flatMap(namesOf))].map(nameOf)
   const logs = fitting.filter((log) => !isRefused(log))
   return {
     logs,
@@ -223,9 +220,8 @@ export async function openSettled(context: OperationContext): Promise<OpenTree> 
   return (await settleLanding(context, tree)) ? openForLanding(root.real, context.signal) : tree
 }
 
-function toFilter({ files }: OperationContext, paths: readonly string[] | undefined) {
-  const isBelow = paths === undefined ? () => true : compileBelowRoots(paths, files.roots)
-  return (path: string | undefined) => path !== undefined && isBelow(path)
+function toFilter({ files }: OperationContext, paths: readonly string[] | undefined): (path: string) => boolean {
+  return paths === undefined ? () => true : compileBelowRoots(paths, files.roots)
 }
 
 function toCommitFile({ mode, content }: LandedFile, name: string): CommitFile {

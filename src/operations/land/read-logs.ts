@@ -15,10 +15,11 @@ import { createSlices } from '../../support/slices.ts'
 import { withLocks } from '../locking/with-locks.ts'
 import { readLineages, type Lineage } from '../undo/lineages.ts'
 import { findBase } from './base.ts'
-import { goneFrom, hasHeadMode, readFileLog, type FileLog, type GoneFile } from './file-log.ts'
+import { goneFrom, hasHeadMode, readFileLog, readShortLived, type FileLog, type GoneFile } from './file-log.ts'
 import type { HeadFile, NowFile } from './file-states.ts'
 import { withForgotten, type KnownLife } from './known-life.ts'
 import { unknown } from './maker.ts'
+import { findShortLived, shortLifeOf } from './short-lived.ts'
 
 export interface TreeLog {
   readonly logs: readonly FileLog[]
@@ -39,17 +40,17 @@ export type Given = ReadonlyMap<string, Buffer>
 
 export interface LogOptions {
   readonly given: Given
-  /** As of `LineRules`. */
-  readonly countsRestored: boolean
+  /** Whose changes are to land as they were made, whatever others have made of them since. Default: nobody's. */
+  readonly asMadeBy?: readonly string[] | undefined
 }
 
 /** Of the files below the roots of this server. Their locks are held meanwhile, so that no change is seen half. */
 export async function readLogs(
   context: OperationContext,
   tree: WorkTree,
-  { given, countsRestored }: LogOptions
+  { given, asMadeBy }: LogOptions
 ): Promise<TreeLog> {
-  const { paths, replaced, gone, unreachable, unsaved } = await findPaths(context, tree)
+  const { paths, replaced, gone, unreachable, unsaved } = await findPaths(context, tree, asMadeBy)
   const targets = paths.map((path) => ({ path, mode: 'shared', reach: 'entry' }) as const)
   const options = { operation: 'land', timeout: context.config.crud.max_timeout }
   const staged = new Set([...unsaved].flatMap(([path, { isStaged }]) => (isStaged ? path : [])))
@@ -64,7 +65,7 @@ export async function readLogs(
       const now = await readNow(context, place, hasModes(tree))
       if (now !== undefined) found.set(place.path, now)
     }
-    const { logs, ...others } = await readAll(context, tree, { paths: all, found, given, heads, countsRestored })
+    const { logs, ...others } = await readAll(context, tree, { paths: all, found, given, heads, asMadeBy })
     const isReplaced = ({ head, now }: FileLog) => now === undefined && head !== undefined && replaced.has(head.path)
     const [reached, ended] = [logs.filter((log) => !isReplaced(log)), logs.filter(isReplaced)]
     return { logs: reached, replaced: ended, ...others, staged, unreachable }
@@ -98,7 +99,7 @@ function hasModes({ settings }: WorkTree): boolean {
 }
 
 /** What differs from HEAD, and the other names that these files have had. */
-async function findPaths(context: OperationContext, tree: WorkTree) {
+async function findPaths(context: OperationContext, tree: WorkTree, asMadeBy: readonly string[] = []) {
   const { files, signal } = context
   const unsaved = new Map<string, UnsavedFile>()
   for (const { real } of files.roots) {
@@ -111,7 +112,12 @@ async function findPaths(context: OperationContext, tree: WorkTree) {
       )
     for (const [path, file] of found.files) unsaved.set(path, file)
   }
-  const names = (await relevant(context, unsaved)).flatMap(namesOf)
+  const lives = await readLineages(context)
+  const isWanted = (life: Lineage) => {
+    const agents = shortLifeOf(life)?.agents
+    return agents !== undefined && asMadeBy.some((agent) => agents.has(agent))
+  }
+  const names = lives.filter((life) => concerns(life, unsaved) || isWanted(life)).flatMap(namesOf)
   const paths: string[] = []
   const replaced = new Set<string>()
   // Only a file that is there can be called by such a name, as one with a backslash: these are not.
@@ -137,11 +143,8 @@ function obstacleTo(path: string, { files }: OperationContext): string | undefin
   }
 }
 
-async function relevant(context: OperationContext, paths: Pick<ReadonlySet<string>, 'has'>): Promise<Lineage[]> {
-  const all = await readLineages(context)
-  return all.filter(
-    ({ path, changes }) => paths.has(path) || changes.some((change) => paths.has(change.from) || paths.has(change.path))
-  )
+function concerns({ path, changes }: Lineage, paths: Pick<ReadonlySet<string>, 'has'>): boolean {
+  return paths.has(path) || changes.some((change) => paths.has(change.from) || paths.has(change.path))
 }
 
 function namesOf({ path, changes }: Lineage): string[] {
@@ -169,13 +172,13 @@ async function readAll(
   tree: WorkTree,
   names: Names
 ): Promise<Pick<TreeLog, 'logs' | 'filtered' | 'filteredGone'>> {
-  const { paths, found, countsRestored } = names
+  const { paths, found, asMadeBy } = names
   const { bases, signal } = context
   const { heads, filtered } = await readHeads(tree, names, signal)
   const headAt = (path: string) => heads.get(path)
   const bytesOf = (hash: string) => bases.get(hash)
   const isTold = (path: string) => !filtered.includes(path)
-  const lives = await relevant(context, paths)
+  const lives = (await readLineages(context)).filter((life) => concerns(life, paths))
   const filteredGone = filtered.flatMap((path) => (found.has(path) ? [] : goneFrom(path, lives)))
   const told = lives.filter((one) => namesOf(one).every(isTold))
   const known = told.map((lineage) => withForgotten(lineage, context.history))
@@ -200,7 +203,15 @@ async function readAll(
     signal
   )
   const { pause } = createSlices(signal)
-  const facts = { ...plain, bytesOf, countsRestored, pause, pastAt: (path: string) => past.get(path) ?? [] }
+  const countsRestored = asMadeBy !== undefined
+  const facts = {
+    ...plain,
+    bytesOf,
+    hasModes: hasModes(tree),
+    countsRestored,
+    pause,
+    pastAt: (path: string) => past.get(path) ?? []
+  }
   const logs: FileLog[] = []
   const taken = new Set<string>()
   const add = async (lineage: KnownLife | undefined, path: string, now: NowFile | undefined) => {
@@ -210,9 +221,13 @@ async function readAll(
     if (log.head !== undefined) taken.add(log.head.path)
     if (now !== undefined) taken.add(now.path)
   }
+  const ended = known.filter((life) => !namesOf(life).some((name) => heads.has(name)))
+  const shortLived = asMadeBy === undefined ? new Set() : await findShortLived(tree, ended, signal)
   for (const lineage of known) {
     const isThere = lineage.state.kind !== 'none'
     await add(lineage, lineage.path, isThere ? found.get(lineage.path) : undefined)
+    const short = shortLived.has(lineage) ? await readShortLived(lineage, { ...facts, now: undefined }) : undefined
+    if (short !== undefined) logs.push(short)
   }
   for (const path of paths)
     if (found.has(path) && !taken.has(path) && isTold(path)) await add(undefined, path, found.get(path))

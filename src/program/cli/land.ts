@@ -44,7 +44,10 @@ export function createLandCommand(): Command {
     .option('--with <agent>', 'take the changes of this agent along; may be repeated', collect)
     .option('-m, --message <text>', 'the message of the commit')
     .option('--include-uncertain', 'take changes, too, that another may have made')
-    .option('--include-overwritten', 'take lines, too, that other agents have replaced since, as if they had not')
+    .option(
+      '--include-overwritten',
+      'take lines and new files, too, that other agents have replaced or removed, as if they had not'
+    )
     .option('--plan', 'show what would land, of this agent or of all, and change nothing')
     .option('--json', 'the plan or the outcome as JSON')
     .option('--keep', 'keep the files of the commit if the test fails')

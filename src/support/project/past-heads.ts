@@ -29,21 +29,11 @@ export async function readPastHeads(
   signal: AbortSignal
 ): Promise<ReadonlyMap<string, readonly PastBlob[]>> {
   const found = new Map<string, PastBlob[]>()
-  const named = paths.filter((path) => !nameIn(tree, path).includes('\n'))
-  if (named.length === 0 || commits.length === 0) return found
+  const named = paths.filter((path) => isAskable(tree, path))
   const asked = named.flatMap((path) => commits.map((commit) => ({ path, ...commit })))
-  const input = asked.map(({ path, commit }) => `${commit}:${nameIn(tree, path)}\n`).join('')
-  const output = await withStandIn(tree, tree.workTree, ({ options, variables }) =>
-    pipeGit(
-      [...options, 'cat-file', '--batch-check=%(objectname) %(objecttype)'],
-      signal,
-      variables,
-      Buffer.from(input)
-    )
-  )
-  const answers = output?.toString('latin1').split('\n') ?? []
+  const answers = (await askObjects(tree, asked, signal)) ?? []
   const blobs = asked.flatMap(({ path, until, reason }, index) => {
-    const [, blob] = /^([0-9a-f]{40,64}) blob$/.exec(answers[index] ?? '') ?? []
+    const blob = blobIn(answers[index])
     return blob === undefined ? [] : { path, until, reason, blob }
   })
   const distinct = [...new Map(blobs.map((one) => [`${one.blob} ${one.path}`, one])).values()]
@@ -56,18 +46,94 @@ export async function readPastHeads(
   return found
 }
 
-/** The newest first, without the one that HEAD is. */
-export function pastCommits({ gitDir }: WorkTree): PastCommit[] {
+export interface WantedPath {
+  readonly path: string
+  /** Milliseconds since the epoch. */
+  readonly since: number
+}
+
+/** @returns those paths of which the log of HEAD tells that no commit that HEAD was since then, and is no more, had a file there */
+export async function neverHad(
+  tree: WorkTree,
+  wanted: readonly WantedPath[],
+  signal: AbortSignal
+): Promise<Set<string>> {
+  const from = listedFrom(tree)
+  const known = wanted.filter(({ path, since }) => since >= from && isAskable(tree, path))
+  const commits = known.length === 0 ? [] : pastCommits(tree)
+  const asked = known.flatMap(({ path, since }) =>
+    commits.filter(({ until }) => until >= since).map(({ commit }) => ({ path, commit }))
+  )
+  const answers = await askObjects(tree, asked, signal)
+  if (answers === undefined) return new Set()
+  const had = new Set(asked.flatMap(({ path }, index) => (blobIn(answers[index]) === undefined ? [] : path)))
+  return new Set(known.flatMap(({ path }) => (had.has(path) ? [] : path)))
+}
+
+const isAskable = (tree: WorkTree, path: string) => !nameIn(tree, path).includes('\n')
+
+const blobIn = (answer = '') => /^([0-9a-f]{40,64}) blob$/.exec(answer)?.[1]
+
+interface AskedObject {
+  readonly path: string
+  readonly commit: string
+}
+
+/** What Git says of each; undefined if it cannot tell. */
+async function askObjects(
+  tree: WorkTree,
+  asked: readonly AskedObject[],
+  signal: AbortSignal
+): Promise<readonly string[] | undefined> {
+  if (asked.length === 0) return []
+  const input = asked.map(({ path, commit }) => `${commit}:${nameIn(tree, path)}\n`).join('')
+  const output = await withStandIn(tree, tree.workTree, ({ options, variables }) =>
+    pipeGit(
+      [...options, 'cat-file', '--batch-check=%(objectname) %(objecttype)'],
+      signal,
+      variables,
+      Buffer.from(input)
+    )
+  )
+  return output?.toString('latin1').split('\n')
+}
+
+interface Move {
+  /** The commit that HEAD was before; zeros if it was none. */
+  readonly from: string
+  /** The one that it is since then. */
+  readonly to: string
+  /** Milliseconds since the epoch, of a whole second. */
+  readonly at: number
+  readonly reason: string
+}
+
+/** Of HEAD, as its log names them, the oldest first. */
+function movesOf({ gitDir }: WorkTree): Move[] {
   const log = readEnd(join(gitDir, 'logs', 'HEAD')) ?? ''
-  const lines = log.split('\n').flatMap((line) => {
-    const [, commit, seconds, reason = ''] =
-      /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) .*> (\d+) [+-]\d{4}(?:\t(.*)|$)/.exec(line) ?? []
-    return commit === undefined ? [] : { commit, at: Number(seconds) * 1000, reason }
+  return log.split('\n').flatMap((line) => {
+    const [, from, to, seconds, reason = ''] =
+      /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d+) [+-]\d{4}(?:\t(.*)|$)/.exec(line) ?? []
+    return from === undefined || to === undefined ? [] : { from, to, at: Number(seconds) * 1000, reason }
   })
-  // Times are whole seconds.
-  const commits = lines.map(({ commit }, index) => {
-    const { at = Infinity, reason = '' } = lines[index + 1] ?? {}
-    return { commit, until: at + 999, reason }
+}
+
+/** Times are whole seconds. */
+const endOf = ({ at }: Pick<Move, 'at'>) => at + 999
+
+/** The time from which on `pastCommits` lists all that HEAD was. */
+function listedFrom(tree: WorkTree): number {
+  const [first] = movesOf(tree).slice(-1 - maxCommits)
+  if (first === undefined) return Infinity
+  return /^0+$/.test(first.from) ? -Infinity : endOf(first)
+}
+
+/** The newest first, without the one that HEAD is. */
+export function pastCommits(tree: WorkTree): PastCommit[] {
+  const moves = movesOf(tree)
+  const commits = moves.map(({ to }, index) => {
+    const { at = Infinity, reason = '' } = moves[index + 1] ?? {}
+    return { commit: to, until: endOf({ at }), reason }
   })
   return commits.slice(0, -1).slice(-maxCommits).reverse()
 }

@@ -113,20 +113,25 @@ export function streamGit(
   })
 }
 
-/** The same with something to read, which may come later; it must not fail. @returns undefined if Git failed, or wrote more than `maxBytes` */
+/**
+ * The same with something to read, which may come later; it must not fail.
+ * @param noCode the code with which Git says no, which is an answer as well
+ * @returns undefined if Git failed, or wrote more than `maxBytes`
+ */
 export function pipeGit(
   args: readonly string[],
   signal: AbortSignal,
   variables: Readonly<Record<string, string>>,
   input: Buffer | Promise<Buffer>,
-  maxBytes = maxPipedBytes
+  maxBytes = maxPipedBytes,
+  noCode?: number
 ): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     const git = execFile(
       'git',
       [...options, ...args],
       { ...processOptions(signal, variables), maxBuffer: maxBytes, encoding: 'buffer' },
-      (error, stdout) => resolve(error === null ? stdout : undefined)
+      (error, stdout) => resolve(error === null || error.code === noCode ? stdout : undefined)
     )
     // Git may end before it has read everything.
     git.stdin?.on('error', () => {})
