@@ -66,8 +66,9 @@ export function createCommands(parts: CommandParts) {
     const { absent, isWhole } = await lookAt(start.effect, parts)
     const surveys = isWhole ? undefined : lookAround(parts, states, () => [...commands.unsettled])
     const before = await Promise.race([surveys, late])
-    await noteOthers()
     await catchUp()
+    // That takes a while if there are any: meanwhile more may be noticed.
+    if (await noteOthers()) await catchUp()
     if (commands.open.size >= maxOpen) void end(findOpen(() => true)!)
     count += 1
     const command = { ...start, number: count, begun: clock.now(), absent, isWhole, before }
@@ -76,10 +77,11 @@ export function createCommands(parts: CommandParts) {
     return command
   }
 
-  /** What other programs, and commands that have ended, have changed is seen before the command changes it, too. */
-  async function noteOthers(): Promise<void> {
+  /** What other programs, and commands that have ended, have changed is seen before the command changes it, too. @returns whether anything was looked at */
+  async function noteOthers(): Promise<boolean> {
     const paths = suspects.paths((all) => ![...all].some((one) => isOpen(one) && isAwaited(one)))
     for (const path of paths.slice(0, maxNoted)) await examine(path, () => false, parts)
+    return paths.length > 0
   }
 
   function arm(command: OpenCommand): void {

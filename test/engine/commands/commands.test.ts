@@ -142,6 +142,26 @@ t.test(
   }
 )
 
+t.test(
+  'what another program has changed is a version of its own if the system notices it while a command begins',
+  async (t) => {
+    const { path, history, commands, begin, look } = start(t)
+    writeFileSync(path, 'one\n')
+    await look()
+    await commands.end(await begin('carl'))
+    writeFileSync(path, 'two\n')
+    const noticed = new Promise<void>((resolve) => setImmediate(() => resolve(commands.touch(path))))
+    const anna = await begin('anna')
+    await noticed
+    writeFileSync(path, 'three\n')
+    commands.touch(path)
+    await commands.end(anna)
+    const made = history.versions(path).map(({ agentId, agents, hash }) => ({ agentId, agents, hash }))
+    t.match(made.at(-2), { agentId: 'carl', agents: ['carl', 'external'], hash: hashOf('two\n') })
+    t.strictSame(made.at(-1), { agentId: 'anna', agents: undefined, hash: hashOf('three\n') })
+  }
+)
+
 t.test('a file system whose clock is far behind changes no author', async (t) => {
   const { path, history, commands, begin, look } = start(t, { behindMs: 300 })
   writeFileSync(path, 'one\n')
