@@ -60,7 +60,10 @@ export function planRename(
   const { old_path, new_path, expected_hash = null, overwrite, create_dirs, fencing_token } = input
   return {
     operation: 'async_rename',
-    targets: [exclusive(old_path, fencing_token, 'entry'), exclusive(new_path, undefined, 'entry')],
+    targets: [
+      exclusive(old_path, fencing_token, 'entry'),
+      { ...exclusive(new_path, undefined, 'entry'), mayBeBlocked: true }
+    ],
     async plan(places, plan, index) {
       const [from, named] = places as readonly [OpenEntry, OpenEntry]
       const to = isRespelling(from, named) ? respelt(named) : named

@@ -53,11 +53,14 @@ export function planWrite(
 ): Planner {
   return {
     operation: 'async_update',
-    targets: [exclusive(path, fencing_token)],
+    targets: [{ ...exclusive(path, fencing_token), mayBeBlocked: true }],
     async plan([place], plan, index) {
       const entered = plan.enter(place!, path, 'write', index)
       if (entered.indices.length > 1) throw clash(path, entered.indices, 'both create it.')
-      requireAbsent(place!, path, 'Read it with async_read and change it with async_update, or choose another name.')
+      // A folder may leave in the same change.
+      entered.mayReplace = false
+      if (place!.stat?.isDirectory() !== true)
+        requireAbsent(place!, path, 'Read it with async_read and change it with async_update, or choose another name.')
       entered.createDirs = create_dirs
       entered.sight = 'sent'
       await plan.give(entered, encodeText(content, encoding ?? config.crud.default_encoding, path))

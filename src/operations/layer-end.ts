@@ -39,10 +39,11 @@ async function end(input: LayerEndInput, context: OperationContext): Promise<Lay
 /** Undefined if it cannot be said. */
 async function look(path: string, context: OperationContext): Promise<Found | undefined> {
   try {
-    const place = context.files.open(path, 'entry')
+    const place = context.files.open(path, 'canonical')
     try {
       const current = await readCurrent(context, place, path, () => glanceAt(context, place, path))
-      const { ctimeNs } = (current.kind === 'file' ? current.version.identity : place.stat) ?? {}
+      const there = current.kind === 'none' ? undefined : place.stat
+      const { ctimeNs } = (current.kind === 'file' ? current.version.identity : there) ?? {}
       const changedAt = ctimeNs === undefined ? undefined : Number(ctimeNs / 1_000_000n)
       return { state: stateOf(current), changedAt }
     } finally {

@@ -49,6 +49,23 @@ export function obstacleOf({ directory, missing: [first] }: OpenEntry): string |
   return first === undefined || directory.stat(first) === undefined ? undefined : directory.pathOf(first)
 }
 
+/**
+ * Whether nothing is in the way of a file at the place but what other steps remove: a file above it, or all files of a folder at it.
+ * @param leaves asked for canonical paths
+ */
+export function isCleared(place: OpenEntry, leaves: (path: string) => boolean): boolean {
+  const obstacle = obstacleOf(place)
+  if (obstacle !== undefined) return leaves(obstacle)
+  const { directory, name, path, stat } = place
+  if (stat?.isDirectory() !== true) return true
+  let files = 0
+  const isLeaving = (below: string) => {
+    files += 1
+    return leaves(join(path, below))
+  }
+  return holdsOnly(directory, name, isLeaving) && files > 0
+}
+
 interface SwapParts {
   readonly writer: Writer
   /** Of the path at which they change places. */

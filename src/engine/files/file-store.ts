@@ -57,9 +57,13 @@ export function createFileStore(options: FileStoreOptions) {
   const listing = createListing()
   const lists = createSharedRounds<ListedPage>()
 
-  /** The place of the file that a path leads to right now. The caller closes it. @throws OperationError NOT_A_FILE if the path means a folder */
-  function open(path: string, reach: Reach): OpenEntry {
-    const place = reachPlace(path, reach)
+  /**
+   * The place of the file that a path leads to right now. The caller closes it.
+   * @param mayBeBlocked see `walk`
+   * @throws OperationError NOT_A_FILE if the path means a folder
+   */
+  function open(path: string, reach: Reach, mayBeBlocked = false): OpenEntry {
+    const place = reachPlace(path, reach, mayBeBlocked)
     if (!place.isFolder) return place
     place.close()
     const message = `A slash at the end means a folder, but this call needs a file: ${path}. Leave out the slash.`
@@ -67,13 +71,13 @@ export function createFileStore(options: FileStoreOptions) {
   }
 
   /** The same for a file or a folder. A name that is there is taken as it is; one that is not may be another spelling. */
-  function reachPlace(path: string, reach: Reach): OpenEntry {
+  function reachPlace(path: string, reach: Reach, mayBeBlocked = false): OpenEntry {
     if (path.includes('\0')) throw new OperationError('INVALID_REQUEST', 'The path has a NUL in it, as no file has.')
     refuseUntaken(path)
-    if (!isOdd(path)) return reachAsSpelt(path, reach)
+    if (!isOdd(path)) return reachAsSpelt(path, reach, mayBeBlocked)
     const other = isThere(path) ? undefined : (toUsual(path) ?? toExistingForm(path, isThere))
-    if (other !== undefined) return reachPlace(other, reach)
-    const place = reachAsSpelt(path, reach)
+    if (other !== undefined) return reachPlace(other, reach, mayBeBlocked)
+    const place = reachAsSpelt(path, reach, mayBeBlocked)
     const { stat, missing, name, directory } = place
     // A change of a protected path is refused anyway, by a message of its own.
     if (stat !== undefined || isKnown(place.path) || protection.isProtected(relativeTo(place))) return place
@@ -93,9 +97,9 @@ export function createFileStore(options: FileStoreOptions) {
     return place?.stat !== undefined
   }
 
-  function reachAsSpelt(path: string, reach: Reach): OpenEntry {
+  function reachAsSpelt(path: string, reach: Reach, mayBeBlocked = false): OpenEntry {
     requireModestDepth(path)
-    const place = walk(ground, roots.locate(path), path, optionsOf(reach))
+    const place = walk(ground, roots.locate(path), path, { ...optionsOf(reach), mayBeBlocked })
     try {
       protection.checkReadable(relativeTo(place), path)
       return place

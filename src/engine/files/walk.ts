@@ -39,6 +39,8 @@ interface WalkOptions {
   readonly followLast: boolean
   /** True if the path is canonical: no link is followed, and what is below a link or a file that is on the way by now is missing. */
   readonly isCanonical?: boolean
+  /** True for a file that is to be made: one that is on the way may leave in the same change, and what is below it is missing. */
+  readonly mayBeBlocked?: boolean
 }
 
 const maxLinks = 40
@@ -62,6 +64,7 @@ class Walk {
   readonly #spelling: string
   readonly #followLast: boolean
   readonly #isCanonical: boolean
+  readonly #mayBeBlocked: boolean
   /** Directories from the root down to the walk's current one. */
   #open: Directory[] = []
   #root: Root
@@ -75,6 +78,7 @@ class Walk {
     this.#spelling = spelling
     this.#followLast = options.followLast
     this.#isCanonical = options.isCanonical === true
+    this.#mayBeBlocked = options.mayBeBlocked === true
     this.#root = root
     this.#todo = [...segments]
   }
@@ -131,15 +135,13 @@ class Walk {
       return undefined
     }
     if (isLast) return this.#place([], name, stat)
-    if (stat === undefined || isInTheWay) return this.#atMissing([name, ...this.#todo])
-    if (stat.isDirectory()) {
+    if (stat?.isDirectory() === true && !isInTheWay) {
       this.#open.push(this.#here.openChild(name))
       return undefined
     }
-    const obstacle = join(this.#here.path, name)
-    throw new OperationError('NOT_A_FILE', `Not a directory: ${obstacle}, on the path to ${this.#spelling}`, {
-      path: this.#spelling
-    })
+    const mayLeave = this.#mayBeBlocked && !this.#todo.includes('..')
+    if (stat === undefined || isInTheWay || mayLeave) return this.#atMissing([name, ...this.#todo])
+    throw notADirectory(join(this.#here.path, name), this.#spelling)
   }
 
   /** Nothing is at the first of these names. */
@@ -242,6 +244,11 @@ class Walk {
       close: closeOnce(directory)
     }
   }
+}
+
+/** @param path as the caller spelt it */
+export function notADirectory(obstacle: string, path: string): OperationError {
+  return new OperationError('NOT_A_FILE', `Not a directory: ${obstacle}, on the path to ${path}`, { path })
 }
 
 /** A second call would let go of a handle that another walk holds. */

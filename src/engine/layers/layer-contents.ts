@@ -141,8 +141,8 @@ class Reader {
     const mode = Number(stat.mode) & 0o7777
     const before = live?.stat(name)
     const isThere = before?.isDirectory() === true
-    if (before === undefined) made.push(path)
-    else if (!isThere) this.#addRemoved(path, place)
+    if (!isThere) made.push(path)
+    if (!isThere && before !== undefined) this.#addRemoved(path, place)
     if (!isThere || (Number(before.mode) & 0o7777) !== mode) modes.push({ path, mode })
     const inside = upper.openChild(name)
     const liveInside = isThere ? orUndefined(() => live?.openChild(name)) : undefined

@@ -4,11 +4,12 @@ import { OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { requireFolder } from '../../engine/commit/parents.ts'
 import { requireAbsent } from '../../engine/commit/preconditions.ts'
+import { isCleared, obstacleOf } from '../../engine/commit/swap.ts'
 import { refuseLinkToItself } from '../../engine/files/links.ts'
 import { hashInTurns } from '../../engine/files/content-hash.ts'
 import { requireRegular, type FileVersion } from '../../engine/files/read-file.ts'
 import type { Step } from '../../engine/commit/step.ts'
-import type { OpenEntry } from '../../engine/files/walk.ts'
+import { notADirectory, type OpenEntry } from '../../engine/files/walk.ts'
 import type { Sight } from './commit.ts'
 import { notKept, replacedBy, type Replaced } from './entry-version.ts'
 import { requireReplaceable } from './replaceable.ts'
@@ -134,19 +135,26 @@ export class Plan {
     const before: Step['before'] =
       place.stat === undefined
         ? { kind: 'none' }
-        : current === undefined
-          ? { kind: 'entry' }
-          : { kind: 'file', version: current }
+        : place.stat.isDirectory()
+          ? { kind: 'folder' }
+          : current === undefined
+            ? { kind: 'entry' }
+            : { kind: 'file', version: current }
     return { place, path, before, isMoved, after, renamedFrom, renamedTo }
   }
 
   #requireRoom({ place, path, after, isMoved, mayReplace, createDirs }: PathPlan): void {
+    const leaves = (other: string) => this.#paths.get(other)?.after?.kind === 'none'
+    const isInTheWay = !isCleared(place, leaves)
+    const obstacle = obstacleOf(place)
+    if (isInTheWay && obstacle !== undefined) throw notADirectory(obstacle, path)
     requireFolder(place, path, createDirs)
     // First: to overwrite is no way out of this one.
     if (after?.kind === 'moved') refuseLinkToItself(after.from, place, path)
-    if (!isMoved && !mayReplace)
+    const isFolder = place.stat?.isDirectory() === true
+    if (!isMoved && !mayReplace && (!isFolder || isInTheWay))
       requireAbsent(place, path, 'Pass overwrite: true to replace it, or choose another name.')
-    if (place.stat !== undefined && !place.stat.isSymbolicLink()) requireRegular(place.stat, path)
+    if (isFolder ? isInTheWay : place.stat?.isSymbolicLink() === false) requireRegular(place.stat, path)
     const above = this.#fileAbove(place)
     if (above === undefined) return
     const message = `${path} lies below ${above.path}, which is to be a file. Choose another name for one of the two.`

@@ -23,13 +23,14 @@ export async function carryOver(
   const problems: string[] = []
   const { pause } = createSlices()
 
+  /** Where others have removed a folder on the way, or put something else there, nothing is done. */
   async function at(path: string, use: (place: OpenEntry) => unknown): Promise<void> {
     await pause()
     try {
-      const place = files.open(path, 'entry')
+      const place = files.open(path, 'canonical')
       try {
         files.checkWritable(place, path)
-        await use(place)
+        if (place.missing.length === 0) await use(place)
       } finally {
         place.close()
       }
@@ -40,7 +41,7 @@ export async function carryOver(
 
   for (const path of made)
     await at(path, (place) => {
-      if (place.missing.length === 0 && place.stat === undefined) mkdirSync(place.directory.at(place.name))
+      if (place.stat === undefined) mkdirSync(place.directory.at(place.name))
     })
   for (const entry of ignored) await at(entry.path, (place) => carry(place, entry, hidden))
   // The innermost first: a mode can close a folder.
@@ -59,7 +60,6 @@ async function carry(place: OpenEntry, { path, upper }: IgnoredEntry, hidden: Re
   const at = upper.lastIndexOf('/')
   const from = openIfThere(upper.slice(0, at))
   try {
-    if (place.missing.length > 0) return
     await move(from, place.directory, upper.slice(at + 1), path, hidden)
   } finally {
     from?.close()

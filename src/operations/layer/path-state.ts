@@ -53,7 +53,8 @@ export async function readCurrent(
   path: string,
   read: () => Promise<FileVersion>
 ): Promise<Current> {
-  if (place.stat === undefined) return { kind: 'none' }
+  // A folder is no state of a file: whether it may be replaced is the matter of the plan.
+  if (place.stat === undefined || place.stat.isDirectory()) return { kind: 'none' }
   if (place.stat.isSymbolicLink()) {
     recordLink(context, place)
     return { kind: 'link', target: readLink(place) }

@@ -23,7 +23,7 @@ export function planEntry(entry: LayerEntry, layer: Layer, context: OperationCon
   return {
     operation: byCommand,
     texts,
-    targets: [exclusive(path, undefined, 'entry')],
+    targets: [exclusive(path, undefined, 'canonical')],
     async plan([place], plan, index) {
       const entered = plan.enter(place!, path, byCommand, index)
       const current = await readCurrent(context, place!, path, () => readVersion(context, place!, path))

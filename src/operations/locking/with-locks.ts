@@ -17,6 +17,8 @@ export interface Target {
   readonly path: string
   readonly mode: 'shared' | 'exclusive'
   readonly reach: Reach
+  /** True for a name that is to get a file: a file on the way to it may leave in the same change. */
+  readonly mayBeBlocked?: boolean
   /** Of the caller's lease on it, if the caller named it. */
   readonly fencingToken?: number | undefined
 }
@@ -225,7 +227,7 @@ function operationTtlMs({ locks }: OperationContext['config']): number {
 function openAll(context: OperationContext, targets: readonly Target[]): readonly OpenEntry[] {
   const places: OpenEntry[] = []
   try {
-    for (const { path, reach } of targets) places.push(context.files.open(path, reach))
+    for (const { path, reach, mayBeBlocked } of targets) places.push(context.files.open(path, reach, mayBeBlocked))
     return places
   } catch (error) {
     closeAll(places, context)

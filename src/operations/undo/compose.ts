@@ -1,14 +1,12 @@
 // Makes one transaction of what is taken back of each file: files that meet at one name are one step of it.
-import { join } from 'node:path'
 import type { UndoConflict } from '../../../schemas/undo.ts'
 import { isOperationError, OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { permitsOwner } from '../../engine/files/access.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { Step } from '../../engine/commit/step.ts'
-import { above, obstacleOf } from '../../engine/commit/swap.ts'
+import { above, isCleared } from '../../engine/commit/swap.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
-import { holdsOnly } from '../../engine/files/whole-folder.ts'
 import { shownPath } from '../../engine/notices/shown-path.ts'
 import { nothing } from '../../engine/versions/made-step.ts'
 import type { Version } from '../../engine/versions/version.ts'
@@ -39,36 +37,17 @@ export interface Composed {
 /** Reads the files at these places, whose locks are held: what other programs have made of them is in the history then. */
 export async function composeChanges(context: OperationContext, places: ReadonlyMap<string, OpenEntry>) {
   const versions = new Map<string, FileVersion>()
-  /** Of a path that is a folder. */
-  const contents = new Map<string, readonly string[]>()
   for (const [path, place] of places) {
     context.files.checkWritable(place, path)
     const version = await look(context, place, path)
     if (version !== undefined) versions.set(path, version)
-    if (place.stat?.isDirectory() === true) contents.set(path, filesIn(place))
-  }
-
-  /** Empty if one of them is not of these places. */
-  function filesIn({ directory, name, path }: OpenEntry): string[] {
-    const files: string[] = []
-    const isMeant = (below: string) => {
-      const file = join(path, below)
-      files.push(file)
-      return places.has(file)
-    }
-    return holdsOnly(directory, name, isMeant) ? files : []
   }
 
   /** Whether a name that a file is to get is free, its own, or given up by another one, or by all files of a folder. */
   function isFree({ lineage, target }: TakenBack, leaving: ReadonlySet<string>): boolean {
     const place = places.get(target.path)
     if (place === undefined || place.isFolder) return false
-    const obstacle = obstacleOf(place)
-    if (place.stat === undefined) return obstacle === undefined || leaving.has(obstacle)
-    if (place.stat.isDirectory()) {
-      const files = contents.get(target.path) ?? []
-      return files.length > 0 && files.every((file) => leaving.has(file))
-    }
+    if (place.stat === undefined || place.stat.isDirectory()) return isCleared(place, (path) => leaving.has(path))
     if (!place.stat.isFile() && !place.stat.isSymbolicLink()) return false
     return isThere(lineage) && lineage.path === target.path ? true : leaving.has(target.path)
   }

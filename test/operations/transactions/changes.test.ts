@@ -188,6 +188,91 @@ t.test('names can be exchanged, moved on and taken over', async (t) => {
   t.equal(tree.read('long'), base)
 })
 
+const inPlace: readonly [string, object[], Record<string, string>][] = [
+  [
+    'a folder comes where a file was',
+    [
+      { operation: 'delete', path: 'd' },
+      { operation: 'write', path: 'd/x', content: 'x\n' },
+      { operation: 'write', path: 'd/deep/y', content: 'y\n' }
+    ],
+    { 'd/x': 'x\n', 'd/deep/y': 'y\n', 'e/1': '1\n', 'e/in/2': '2\n' }
+  ],
+  [
+    'a file moves into a folder of its own name',
+    [rename('d', 'd/index')],
+    { 'd/index': 'd\n', 'e/1': '1\n', 'e/in/2': '2\n' }
+  ],
+  [
+    'a file comes where a folder was',
+    [
+      { operation: 'write', path: 'e', content: 'e\n' },
+      { operation: 'delete', path: 'e/1' },
+      { operation: 'delete', path: 'e/in/2' }
+    ],
+    { d: 'd\n', e: 'e\n' }
+  ],
+  [
+    'a file moves out of a folder to its name',
+    [{ operation: 'delete', path: 'e/in/2' }, rename('e/1', 'e', { overwrite: true })],
+    { d: 'd\n', e: '1\n' }
+  ],
+  [
+    'a file and a folder change places',
+    [rename('d', 'e'), rename('e/1', 'd/1'), rename('e/in/2', 'd/in/2')],
+    { e: 'd\n', 'd/1': '1\n', 'd/in/2': '2\n' }
+  ]
+]
+for (const [title, changes, wanted] of inPlace)
+  t.test(`${title}, all or none, and back by one undo`, async (t) => {
+    const files = { d: 'd\n', 'e/1': '1\n', 'e/in/2': '2\n' }
+    const { tree, ann, bob } = await scene(t, files)
+    const contents = () =>
+      Object.fromEntries(
+        tree.all().flatMap((path) => (statSync(tree.path(path)).isFile() ? [[path, tree.read(path)]] : []))
+      )
+    t.match(await ann.call('async_transaction', { changes, dry_run: true }), { status: 'ok', dry_run: true })
+    const missing = { operation: 'delete', path: 'missing' }
+    t.match(await ann.call('async_transaction', { changes: [...changes, missing] }), { error_code: 'FILE_NOT_FOUND' })
+    t.strictSame(contents(), files)
+    t.match(await ann.call('async_transaction', { changes, change_set: 'turn' }), { status: 'ok' })
+    t.strictSame(contents(), wanted)
+    t.match(await bob.call('async_undo', { of_change_set: 'turn' }), { status: 'ok', conflicts: [] })
+    t.strictSame(contents(), files)
+  })
+
+t.test('a folder stays that holds what the call does not know of, and a file above what is to be made', async (t) => {
+  const files = { d: 'd\n', 'e/1': '1\n', 'e/other': 'other\n' }
+  const { tree, ann } = await scene(t, files)
+  for (const [changes, error_code, message] of [
+    [
+      [
+        { operation: 'write', path: 'e', content: 'e\n' },
+        { operation: 'delete', path: 'e/1' }
+      ],
+      'FILE_EXISTS',
+      /A folder is at e/
+    ],
+    [[rename('d', 'e', { overwrite: true }), { operation: 'delete', path: 'e/1' }], 'NOT_A_FILE', /directory.*: e/],
+    [
+      [update('d', 'd\n', 'D\n'), { operation: 'write', path: 'd/x', content: 'x\n' }],
+      'NOT_A_FILE',
+      /Not a directory: .*\/d, on the path to d\/x/
+    ],
+    [
+      [
+        { operation: 'delete', path: 'd' },
+        { operation: 'write', path: 'd/x', content: 'x\n', create_dirs: false }
+      ],
+      'DIR_NOT_FOUND',
+      /create_dirs/
+    ]
+  ] as const) {
+    t.match(await ann.call('async_transaction', { changes }), { error_code, message })
+    unchanged(t, tree, files, ['e'])
+  }
+})
+
 t.test('changes of one file are of one kind, and do not overlap', async (t) => {
   const { tree, ann } = await scene(t)
   const edit = (line: number) => ({

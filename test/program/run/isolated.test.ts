@@ -32,6 +32,10 @@ const files = {
   'gone/g.txt': 'g\n',
   'gone/h.txt': 'h\n',
   'run.sh': 'echo\n',
+  module: 'm\n',
+  'package/1': '1\n',
+  'package/in/2': '2\n',
+  turned: 't\n',
   '.gitignore': 'build\n*.log\n',
   'build/out/1': '1\n',
   'build/2': '2\n',
@@ -51,6 +55,9 @@ chmod 755 run.sh
 ln -s a.txt link
 ln -s nowhere/at/all dangling
 rm -r gone && mkdir gone && echo again > gone/g.txt
+rm module && mkdir -p module/deep && echo i > module/index && echo d > module/deep/d
+rm -r package && echo p > package
+rm turned && mkdir turned
 chmod 700 src
 printf 'bin\\0ary\\377' > binary
 : > nothing
@@ -116,7 +123,7 @@ t.test('run --isolated', { skip: cannotIsolate }, async (t) => {
     const { root, isolated, call } = await isolatedTree(t, files)
     const before = picture(root)
     const ended = await isolated(
-      'sed -i s/two/TWO/ a.txt; rm b.txt; mv src/d.txt src/D.txt; echo n > n.txt',
+      'sed -i s/two/TWO/ a.txt; rm b.txt; mv src/d.txt src/D.txt; echo n > n.txt; rm module; mkdir module; echo i > module/i; rm -r package; echo p > package',
       '--change-set',
       'task'
     )
@@ -194,6 +201,27 @@ t.test('run --isolated', { skip: cannotIsolate }, async (t) => {
       t.equal(tree.read('a.txt'), other)
     }
   )
+
+  t.test('keeps a folder into which others have put a file, and which it has replaced by a file', async (t) => {
+    const { root, tree, start, gate } = await isolatedTree(t, files)
+    const here = gate()
+    const running = start([
+      '--isolated',
+      '--',
+      'sh',
+      '-c',
+      `rm -r package; echo p > package; echo x > a.txt; ${here.wait}`
+    ])
+    await here.reached(running)
+    tree.write('package/in/new', 'new\n')
+    const before = picture(root)
+    here.open()
+    t.match(await running.ended, {
+      code: 75,
+      stderr: /package\/in\/new has changed while the command ran.*\n.*a directory.*: .*package\n/
+    })
+    t.strictSame(picture(root), before)
+  })
 
   t.test('conflicts if a folder in which it has written was replaced or removed', async (t) => {
     const { tree, start, gate } = await isolatedTree(t, files)
@@ -355,7 +383,7 @@ async function makesAll(t: Test, user: number | undefined): Promise<void> {
   const { root, isolated } = await isolatedTree(t, files, { user })
   const wanted = pictureAfter(t, root, everything)
   const ended = await isolated(everything)
-  t.equal(ended.code, 0, ended.stderr)
+  t.match(ended, { code: 0, stderr: /^async-crud-mcp: \d+ files changed, \d+ ignored taken along\n$/ })
   t.strictSame(picture(root), wanted)
 }
 
