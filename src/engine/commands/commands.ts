@@ -148,11 +148,12 @@ export function createCommands(parts: CommandParts) {
     end,
     hasOverlapped: commands.hasOverlapped,
     /** The one that a report is about: by the number of the call, or else the first with this text. */
-    find(agentId: string, callId: string | undefined, text: string): OpenCommand | undefined {
+    find(agentId: string, callId: string | undefined, textOf: () => string): OpenCommand | undefined {
       const own = [...commands.open].filter((one) => one.agentId === agentId && one.task === undefined)
-      return callId === undefined
-        ? own.find((one) => one.text === text)
-        : (own.find((one) => one.callId === callId) ?? own.find((one) => one.callId === undefined && one.text === text))
+      const called = callId === undefined ? undefined : own.find((one) => one.callId === callId)
+      if (called !== undefined) return called
+      const text = textOf()
+      return own.find((one) => (callId === undefined || one.callId === undefined) && one.text === text)
     },
     /** The command goes on in the background. */
     moveToBackground(command: OpenCommand, task: string): void {

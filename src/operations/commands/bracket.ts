@@ -45,7 +45,7 @@ export async function endCommand(
   { commands }: OperationContext,
   { agentId, callId, command, task }: ReportedCommand & { readonly task?: string | undefined }
 ): Promise<string | undefined> {
-  const known = commands.find(agentId, callId, maskSecrets(command))
+  const known = commands.find(agentId, callId, () => maskSecrets(command))
   if (known === undefined) return undefined
   if (task === undefined) await endWith(known, commands)
   else commands.moveToBackground(known, task)

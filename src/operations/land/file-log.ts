@@ -261,6 +261,7 @@ function isSameMaker(one: Maker, other: Maker): boolean {
 }
 
 /** Each byte a character, so that every text comes back as it was; undefined for what Git takes for no text. */
-function linesOf(bytes: Buffer): string[] | undefined {
+/** Undefined for what is no text. */
+export function linesOf(bytes: Buffer): string[] | undefined {
   return bytes.includes(0) ? undefined : splitLines(bytes.toString('latin1'))
 }

@@ -14,7 +14,7 @@ import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
 import { awaitCommands } from '../commands/bracket.ts'
 import { commitMessage } from './commit-message.ts'
 import type { FileDependence, LandedFile } from './compose-file.ts'
-import { makersOf, namesOf, type FileLog } from './file-log.ts'
+import { linesOf, makersOf, namesOf, type FileLog } from './file-log.ts'
 import { forgottenIn } from './forgotten-lines.ts'
 import { isUnknown, mayBeOf, type Maker } from './maker.ts'
 import type { Hunk } from './logged-line.ts'
@@ -155,11 +155,15 @@ function unknownIn(logs: readonly FileLog[], nameOf: (path: string) => string): 
 }
 
 function countLines(logs: readonly FileLog[], agent: string): { added: number; removed: number } {
-  const isOwn = (hunk: Hunk<Maker> | undefined) => hunk?.change.isCertain === true && hunk.change.agentId === agent
+  const isOf = ({ isCertain, agentId }: Maker) => isCertain && agentId === agent
+  const isOwn = (hunk: Hunk<Maker> | undefined) => hunk !== undefined && isOf(hunk.change)
   const lines = logs.flatMap((log) => log.lines?.lines ?? [])
+  const gone = logs.flatMap(({ head, now, remover }) => (now === undefined && isOf(remover) ? (head ?? []) : []))
   return {
     added: lines.filter(({ made, removed }) => isOwn(made) && removed === undefined).length,
-    removed: lines.filter(({ made, removed }) => made === undefined && isOwn(removed)).length
+    removed:
+      lines.filter(({ made, removed }) => made === undefined && isOwn(removed)).length +
+      gone.flatMap(({ bytes }) => linesOf(bytes) ?? []).length
   }
 }
 

@@ -109,13 +109,14 @@ t.test('hooks and filters run with the rights of the caller, and a hook can refu
 })
 
 t.test('the plan of one and of all', async (t) => {
-  const { ann, bob, land } = await scene(t, { f: base })
+  const { ann, bob, land } = await scene(t, { f: base, g: 'one\ntwo\n' })
   await edit(ann, 'f', 'line 3\n', 'ann 3\nann 3b\n')
+  await ann.call('async_delete', { path: 'g' })
   await edit(bob, 'f', 'ann 3\nann 3b\n', 'ann 3\nbob 3\nann 3b\n')
   const all = await land('--plan')
   t.match(all, {
     code: 0,
-    out: /^ann: 1 file, \+2 -1\n {2}f\nbob: 1 file, \+1 -0\n {2}f\n {2}f:4 rests on a change by ann\n$/
+    out: /^ann: 2 files, \+2 -3\n {2}f\n {2}g\nbob: 1 file, \+1 -0\n {2}f\n {2}f:4 rests on a change by ann\n$/
   })
   const { out } = await land('--plan', '--json', '--agent', 'bob')
   t.match(JSON.parse(out), { status: 'dependent', dependent: [{ path: 'f', start_line: 4, agent_id: 'ann' }] })
