@@ -35,6 +35,8 @@ export type EventStream = ReturnType<typeof createEventStream>
 const lingerMs = 5000
 /** The search for missed events blocks this process no longer than this at a time. */
 const sliceMs = 5
+/** What follows an event sooner than this is sent together: for each a write would cost more than all else that is done for it. */
+const gatherMs = 50
 /** After a break clients come back no sooner, in milliseconds. */
 const retryMs = 1000
 
@@ -45,6 +47,7 @@ export function createEventStream({ output, maxBytes, makeGap, onEnd }: EventStr
   let missed: Missed = { events: [], isWanted: () => true }
   let fed = 0
   let turn: NodeJS.Immediate | undefined
+  let gathering: NodeJS.Timeout | undefined
   let waitingBytes = 0
   /** Of the last event given to the connection. */
   let lastId = ''
@@ -58,6 +61,7 @@ export function createEventStream({ output, maxBytes, makeGap, onEnd }: EventStr
     if (isEnded) return
     isEnded = true
     clearImmediate(turn)
+    clearTimeout(gathering)
     missed = { ...missed, events: [] }
     waiting = []
     onEnd()
@@ -66,6 +70,10 @@ export function createEventStream({ output, maxBytes, makeGap, onEnd }: EventStr
   function put(frame: Frame): void {
     output.write(frame.bytes)
     lastId = frame.id ?? lastId
+    gathering ??= setTimeout(() => {
+      gathering = undefined
+      flush()
+    }, gatherMs)
   }
 
   /** @returns false if some of it is still to be sent */
@@ -106,9 +114,12 @@ export function createEventStream({ output, maxBytes, makeGap, onEnd }: EventStr
 
   function write(frame: Frame): void {
     if (isEnded) return
-    if (isIdle() && !output.writableNeedDrain) return put(frame)
+    if (isIdle() && gathering === undefined && !output.writableNeedDrain) return put(frame)
     waiting.push(frame)
     waitingBytes += frame.bytes.length
+    if (waitingBytes <= maxBytes) return
+    // Not unread yet, but gathered.
+    flush()
     if (waitingBytes > maxBytes) cut()
   }
 
@@ -119,6 +130,7 @@ export function createEventStream({ output, maxBytes, makeGap, onEnd }: EventStr
   }
 
   function close(): void {
+    flush()
     end()
     output.end()
     setTimeout(() => output.destroy(), lingerMs).unref()
