@@ -36,6 +36,7 @@ function App(): VNode {
   const { view: tab, query } = useAddress<Tab>(['now', ...tabs.map(({ id }) => id)])
   const [undoing, setUndoing] = useState<Undoing>()
   const [isFinding, find] = useFinder()
+  useList(tab === 'now')
   const agents = useMemo(() => namesIn(state), [state.locks, state.activity, state.revision])
   knowNames(agents)
   const onUndo = leadToDialog(setUndoing)
@@ -96,6 +97,10 @@ function useLatest(): State {
   const [state, setState] = useState(store.get())
   useEffect(() => store.subscribe(() => setState(store.get())), [])
   return state
+}
+
+function useList(isShown: boolean): void {
+  useEffect(() => store.showList(isShown), [isShown])
 }
 
 const onHistory: OnHistory = (filter) => go(formatAddress('changes', filter))

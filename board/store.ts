@@ -69,6 +69,8 @@ export function createStore() {
   const filesInUse = createFilesInUse(partSize)
   /** Events have changed them since they were drawn. */
   let isListOld = false
+  /** Elsewhere the waits are enough, if the list is long. */
+  let isListShown = true
 
   function set(part: Partial<State>): void {
     state = { ...state, ...part }
@@ -82,8 +84,8 @@ export function createStore() {
   function draw(): void {
     isDrawing = false
     drawnAt = performance.now()
-    if (isListOld && state.locks !== undefined) state = { ...state, locks: listed(state.locks) }
-    isListOld = false
+    if (isListOld && isListShown && state.locks !== undefined) state = { ...state, locks: listed(state.locks) }
+    if (isListShown) isListOld = false
     for (const listener of listeners) listener()
   }
 
@@ -131,7 +133,7 @@ export function createStore() {
     isRefreshing = true
     const start = performance.now()
     try {
-      if (start >= readAgainAt) {
+      if (start >= readAgainAt && (isListShown || !filesInUse.isLong())) {
         readAgainAt = Infinity
         const locks = await readList('')
         filesInUse.setAll(locks.files)
@@ -208,6 +210,13 @@ export function createStore() {
     refreshIn(0)
   }
 
+  /** The view with the files in use has come, or gone. */
+  function showList(isShown: boolean): void {
+    if (isShown && !isListShown) refreshSoon()
+    isListShown = isShown
+    set({})
+  }
+
   // An act of this page, and a look at it after a while, are to show what is.
   document.addEventListener('visibilitychange', refreshSoon)
 
@@ -219,6 +228,7 @@ export function createStore() {
     },
     connect,
     loadOlder,
-    refreshSoon
+    refreshSoon,
+    showList
   }
 }

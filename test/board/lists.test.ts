@@ -65,6 +65,33 @@ t.test(
   }
 )
 
+t.test('a long list is read only while it is shown, and is right again when it is', { skip }, async (t) => {
+  const { url } = await startServer(t, makeTree(t).root)
+  const [ann, bob] = [await connect(t, 'rest', url, 'ann'), await connect(t, 'rest', url, 'bob')]
+  const names = Array.from({ length: 2000 }, (_, index) => `f${index}`)
+  for (const part of [names.slice(0, 1000), names.slice(1000)]) await ann.call('lock_try', { filepaths: part })
+  const page = await openPage(t, browser)
+  await page.goto(`${url}/board`)
+  await page.locator('#files .row').first().waitFor()
+  await page.getByRole('link', { name: 'Changes' }).click()
+  await page.locator('#timeline').waitFor()
+  await readAgain(page)
+
+  const readings: string[] = []
+  page.on('request', (request) => readings.push(new URL(request.url()).search))
+  for (let reading = 0; reading < 3; reading += 1) await readAgain(page)
+  t.ok(readings.includes('?limit=1000&only=waited_for'), 'the waits are read')
+  t.notOk(readings.includes('?limit=1000'), 'the list is not')
+
+  // No event tells of a renewal.
+  await ann.call('lock_renew', { filepaths: ['f0'], ttl_seconds: 3600 })
+  await bob.call('lock_try', { filepaths: ['a'] })
+  await page.getByRole('link', { name: 'Now' }).click()
+  await page.locator('#files .row', { hasText: 'bob' }).waitFor()
+  await page.locator('#files .row', { hasText: 'f0' }).getByText('60 min left').waitFor()
+  t.pass('what came meanwhile is there')
+})
+
 t.test('between two readings of the state the page rests, whatever happens meanwhile', { skip }, async (t) => {
   const { url } = await startServer(t, makeTree(t).root)
   const ann = await connect(t, 'rest', url, 'ann')
