@@ -1,6 +1,6 @@
 // The state of a file from which on its changes are not committed.
 import { external } from '../../engine/versions/author.ts'
-import type { LineageChange, State } from '../undo/lineages.ts'
+import type { Lineage, LineageChange, State } from '../undo/lineages.ts'
 import type { HeadFile, NowFile, PastHead } from './file-states.ts'
 import type { KnownLife } from './known-life.ts'
 
@@ -10,6 +10,8 @@ export interface BaseFacts {
   readonly hashOf: (bytes: Buffer) => string
   /** What commits that HEAD was before had at a path, the newest first. */
   readonly pastAt: (path: string) => readonly PastHead[]
+  /** When HEAD had something else at a path the last time, at the latest, if changes that others took back are to land. Default: it may have now. */
+  readonly steadyAt?: (path: string) => number
 }
 
 export interface Base {
@@ -28,11 +30,14 @@ export interface Base {
  * program has made the file what HEAD has, and then changed it again, it may have put aside what it has brought back since, as git stash
  * does.
  */
-export function findBase(lineage: KnownLife | undefined, { headAt, hashOf, pastAt }: BaseFacts): Base {
+export function findBase(lineage: KnownLife | undefined, facts: BaseFacts): Base {
+  const { headAt, hashOf, pastAt, steadyAt = () => Infinity } = facts
   if (lineage === undefined) return { path: undefined, next: 0, isExact: false }
   const { changes, state, path: last } = lineage
   const [first] = changes
   if (first === undefined) return { path: last, next: 0, isExact: isInHead(state, headAt(last), hashOf) }
+  const uncommitted = placesAsHead(lineage, facts).find((index) => madeAt(changes[index]!) > steadyAt(last))
+  if (uncommitted !== undefined) return { path: last, next: uncommitted, isExact: true }
   const lastExternal = changes.findLastIndex(isExternal)
   const findLast = (fits: (change: LineageChange) => boolean) =>
     changes.findLastIndex(
@@ -54,6 +59,28 @@ export function findBase(lineage: KnownLife | undefined, { headAt, hashOf, pastA
   if (path !== undefined) return { path, next: 0, isExact: false }
   const gone = changes.findLastIndex(({ before }) => before.kind === 'none')
   return { path, next: Math.max(gone, 0), isExact: gone !== -1 }
+}
+
+/** The changes before which the file was as HEAD has it, as of `placesLike`. */
+export function placesAsHead(life: Lineage, { headAt, hashOf }: Pick<BaseFacts, 'headAt' | 'hashOf'>): number[] {
+  const head = headAt(life.path)
+  return head === undefined ? [] : placesLike(life, (state) => isInHead(state, head, hashOf))
+}
+
+/** The changes before which the file was so, and since which only agents have changed it, none by an undo, and nothing but its content. */
+export function placesLike(
+  { changes }: { readonly changes: readonly LineageChange[] },
+  isLike: (state: State) => boolean
+): number[] {
+  const isOther = ({ version, from, path, before, after }: LineageChange) =>
+    version.takesBack !== undefined || from !== path || before.kind !== 'file' || after.kind !== 'file'
+  const begin = 1 + changes.findLastIndex((change) => isExternal(change) || isOther(change))
+  return changes.flatMap(({ before }, index) => (index >= begin && isLike(before) ? index : []))
+}
+
+/** At the earliest, in milliseconds since the epoch. */
+export function madeAt({ version: { at, changedAt = at } }: LineageChange): number {
+  return Math.min(at, changedAt)
 }
 
 const isExternal = ({ version }: LineageChange) => version.agentId === external.agentId

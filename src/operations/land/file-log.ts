@@ -230,11 +230,12 @@ async function readLines(
   }
   const landed = head && findLanded(changes, head, pastAt(head.path), hashOf)
   const before = landed && linesOf(landed.bytes)
-  if (landed !== undefined && before !== undefined) {
-    const log = await logOf(before, await stagesFrom(landed.next))
-    const known = withLanded(log, headLines, landed.isLanded, unknown, rules)
-    if (known !== undefined) return known
-  }
+  if (landed !== undefined && before !== undefined)
+    for (const from of countsRestored ? landed.nexts : landed.nexts.slice(0, 1)) {
+      const log = await logOf(before, await stagesFrom(from))
+      const known = withLanded(log, headLines, landed.isLanded, unknown, rules)
+      if (known !== undefined) return known
+    }
   const stages = await stagesFrom(next)
   if (first === undefined) {
     // Of the first text that is kept nobody can tell what was there before.

@@ -1,14 +1,15 @@
 // What the last landings have taken of a file, as the log of HEAD names them.
 import { external } from '../../engine/versions/author.ts'
 import type { LineageChange } from '../undo/lineages.ts'
+import { madeAt, placesLike } from './base.ts'
 import type { HeadFile, PastHead } from './file-states.ts'
 import type { Maker } from './maker.ts'
 
 export interface Landed {
   /** What HEAD and the tree had before the first of these landings. */
   readonly bytes: Buffer
-  /** The first change behind it. */
-  readonly next: number
+  /** The first change behind it, or where it came back also what may be that, the newest first. */
+  readonly nexts: readonly [number, ...number[]]
   readonly isLanded: (maker: Maker) => boolean
 }
 
@@ -28,6 +29,10 @@ export function findLanded(
   const landings: { readonly agent: string; readonly until: number }[] = []
   const isLanded = ({ agentId, isCertain, at = Infinity }: Maker) =>
     isCertain && landings.some(({ agent, until }) => agent === agentId && at <= until)
+  const earlier = (hash: string, last: number, from: number) =>
+    placesLike({ changes }, (state) => state.kind === 'file' && state.hash === hash)
+      .filter((index) => index <= last && madeAt(changes[index]!) > from)
+      .reverse()
   let { bytes } = head
   let until = Infinity
   for (const older of [...past, undefined]) {
@@ -48,7 +53,9 @@ export function findLanded(
     )
     const isFirst = first?.from === head.path && first.before.kind === 'file' && first.before.hash === hash
     if (last !== -1 || (isFirst && isCurrent(0)))
-      return landings.length === 0 ? undefined : { bytes, next: last + 1, isLanded }
+      return landings.length === 0
+        ? undefined
+        : { bytes, nexts: [last + 1, ...earlier(hash, last, older?.until ?? -Infinity)], isLanded }
     if (older === undefined || agent === undefined) return undefined
     landings.push({ agent, until: older.until })
     ;({ bytes, until } = older)

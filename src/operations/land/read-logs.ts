@@ -6,7 +6,7 @@ import { readLink } from '../../engine/files/links.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { headBlobs, readBlobs, type HeadFile as HeadBlob } from '../../support/project/head-blobs.ts'
 import { listUnsavedOf, type UnsavedFile } from '../../support/project/unsaved.ts'
-import { pastCommits, readPastHeads } from '../../support/project/past-heads.ts'
+import { pastCommits, readPastHeads, readSteady } from '../../support/project/past-heads.ts'
 import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
 import { readEntry } from '../change/entry-version.ts'
 import { isThere } from '../../support/is-there.ts'
@@ -14,7 +14,7 @@ import { below } from '../../support/relocate.ts'
 import { createSlices } from '../../support/slices.ts'
 import { withLocks } from '../locking/with-locks.ts'
 import { readLineages, type Lineage } from '../undo/lineages.ts'
-import { findBase } from './base.ts'
+import { findBase, isSame, madeAt, placesAsHead, placesLike } from './base.ts'
 import { goneFrom, hasHeadMode, readFileLog, readShortLived, type FileLog, type GoneFile } from './file-log.ts'
 import type { HeadFile, NowFile } from './file-states.ts'
 import { withForgotten, type KnownLife } from './known-life.ts'
@@ -114,8 +114,8 @@ async function findPaths(context: OperationContext, tree: WorkTree, asMadeBy: re
   }
   const lives = await readLineages(context)
   const isWanted = (life: Lineage) => {
-    const agents = shortLifeOf(life)?.agents
-    return agents !== undefined && asMadeBy.some((agent) => agents.has(agent))
+    const agents = shortLifeOf(life)?.agents ?? restorersOf(life)
+    return asMadeBy.some((agent) => agents.has(agent))
   }
   const names = lives.filter((life) => concerns(life, unsaved) || isWanted(life)).flatMap(namesOf)
   const paths: string[] = []
@@ -130,6 +130,12 @@ async function findPaths(context: OperationContext, tree: WorkTree, asMadeBy: re
     else if (obstacle === 'INVALID_REQUEST' && !isThere(path)) gone.push(path)
   }
   return { paths, replaced, gone, unreachable: [...unsaved.keys()].filter((path) => !path.isWellFormed()), unsaved }
+}
+
+/** Who has changed a file and made it again what it was. */
+function restorersOf(life: Lineage): ReadonlySet<string> {
+  const [first = Infinity] = placesLike(life, (state) => isSame(state, life.state))
+  return new Set(life.changes.slice(first).map(({ version }) => version.agentId))
 }
 
 /** Why no call reaches the path; undefined if one does. */
@@ -204,8 +210,16 @@ async function readAll(
   )
   const { pause } = createSlices(signal)
   const countsRestored = asMadeBy !== undefined
+  const asHead = known.flatMap((life) => {
+    const [first = Infinity] = countsRestored ? placesAsHead(life, plain) : []
+    const [path, change] = [life.path, life.changes[first]]
+    const isLast = first >= findBase(life, plain).next
+    return change === undefined || isLast ? [] : { path, blob: names.heads.get(path)?.blob, since: madeAt(change) }
+  })
+  const steady = await readSteady(tree, asHead, signal)
   const facts = {
     ...plain,
+    steadyAt: (path: string) => steady.get(path) ?? Infinity,
     bytesOf,
     hasModes: hasModes(tree),
     countsRestored,
@@ -245,7 +259,11 @@ async function readAll(
         renamers: [],
         modeMaker: undefined
       })
-  return { logs: logs.filter(differs), filtered, filteredGone }
+  const isChanged = ({ lines }: FileLog) =>
+    lines?.lines.some(({ made, removed }) => made !== undefined || removed !== undefined) === true
+  // What others have taken back is a change, too, if it is to land as it was made.
+  const left = logs.filter((log) => differs(log) || (countsRestored && isChanged(log)))
+  return { logs: left, filtered, filteredGone }
 }
 
 function differs({ head, now }: FileLog): boolean {

@@ -3,9 +3,10 @@ import { dirname, join } from 'node:path'
 import { external } from '../../engine/versions/author.ts'
 import { isFolder, isThere } from '../../support/is-there.ts'
 import { findIgnored } from '../../support/project/ignored.ts'
-import { neverHad } from '../../support/project/past-heads.ts'
+import { readSteady } from '../../support/project/past-heads.ts'
 import type { WorkTree } from '../../support/project/work-tree.ts'
 import type { Lineage } from '../undo/lineages.ts'
+import { madeAt } from './base.ts'
 import { makerOf } from './maker.ts'
 
 interface ShortLife {
@@ -30,10 +31,9 @@ export function shortLifeOf({ state, changes }: Lineage): ShortLife | undefined 
   const isKept = remover.agentId !== creator.agentId && remover.agentId !== external.agentId
   if (!isKept || !creator.isCertain || !remover.isCertain || removal.version.takesBack !== undefined) return undefined
   const since = changes.slice(begin)
-  const { at, changedAt = at } = creation.version
   return {
     names: [...new Set(since.flatMap(({ from, path }) => [from, path]))],
-    since: Math.min(at, changedAt),
+    since: madeAt(creation),
     agents: new Set(since.map(({ version }) => version.agentId))
   }
 }
@@ -51,10 +51,10 @@ export async function findShortLived<Life extends Lineage>(
   const ends = found.map(({ life }) => life.path)
   const ignored = await findIgnored(tree, ends, signal)
   if (ignored === undefined) return new Set()
-  const wanted = found.flatMap(({ names, since }) => names.map((path) => ({ path, since })))
-  const uncommitted = await neverHad(tree, wanted, signal)
+  const wanted = found.flatMap(({ names, since }) => names.map((path) => ({ path, blob: undefined, since })))
+  const steady = await readSteady(tree, wanted, signal)
   const left = found.filter(
-    ({ life, names }) => !ignored.has(life.path) && names.every((name) => uncommitted.has(name))
+    ({ life, names, since }) => !ignored.has(life.path) && names.every((name) => since > (steady.get(name) ?? Infinity))
   )
   const clashing = clashesIn(left.map(({ life }) => life.path))
   return new Set(left.flatMap(({ life }) => (clashing.has(life.path) ? [] : life)))

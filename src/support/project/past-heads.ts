@@ -48,26 +48,33 @@ export async function readPastHeads(
 
 export interface WantedPath {
   readonly path: string
-  /** Milliseconds since the epoch. */
+  /** What HEAD has there; undefined if no file. */
+  readonly blob: string | undefined
+  /** From when on it matters, in milliseconds since the epoch. */
   readonly since: number
 }
 
-/** @returns those paths of which the log of HEAD tells that no commit that HEAD was since then, and is no more, had a file there */
-export async function neverHad(
+/**
+ * When HEAD was something else the last time, at the latest: whatever HEAD was behind that had at a path what HEAD has now.
+ * @returns by path; none for one of which the log of HEAD does not tell
+ */
+export async function readSteady(
   tree: WorkTree,
   wanted: readonly WantedPath[],
   signal: AbortSignal
-): Promise<Set<string>> {
-  const from = listedFrom(tree)
-  const known = wanted.filter(({ path, since }) => since >= from && isAskable(tree, path))
+): Promise<ReadonlyMap<string, number>> {
+  const from = wanted.length === 0 ? Infinity : listedFrom(tree)
+  const known = wanted.filter(({ path, since }) => since > from && isAskable(tree, path))
   const commits = known.length === 0 ? [] : pastCommits(tree)
-  const asked = known.flatMap(({ path, since }) =>
-    commits.filter(({ until }) => until >= since).map(({ commit }) => ({ path, commit }))
+  const asked = known.flatMap(({ since, ...one }) =>
+    commits.filter(({ until }) => until >= since).map((commit) => ({ ...one, ...commit }))
   )
   const answers = await askObjects(tree, asked, signal)
-  if (answers === undefined) return new Set()
-  const had = new Set(asked.flatMap(({ path }, index) => (blobIn(answers[index]) === undefined ? [] : path)))
-  return new Set(known.flatMap(({ path }) => (had.has(path) ? [] : path)))
+  if (answers === undefined) return new Map()
+  const steady = new Map(known.map(({ path }) => [path, from]))
+  for (const [index, { path, blob, until }] of asked.entries())
+    if (blobIn(answers[index]) !== blob) steady.set(path, Math.max(steady.get(path)!, until))
+  return steady
 }
 
 const isAskable = (tree: WorkTree, path: string) => !nameIn(tree, path).includes('\n')
