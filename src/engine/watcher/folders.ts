@@ -11,6 +11,8 @@ interface FoldersOptions {
   readonly onFile: (path: string) => void
   /** A folder may have gone, come or been replaced. */
   readonly onFolder: (path: string) => void
+  /** The same, of the tracked files below it. */
+  readonly onFolderFile: (path: string) => void
   /** The watch of a folder was closed because of too many notices: examine and watch the folder again after a while. */
   readonly onAsleep: (path: string) => void
   /** So many notices have come that the system may have dropped others. */
@@ -33,10 +35,12 @@ const floodEvents = 1000
  * without a limit the turn would last as long as the flood. Beyond the limit, the folder's watch is closed.
  */
 const maxTurnNotices = 1000
+/** Told of one by one if a folder above them goes or comes: this blocks the process for some milliseconds. */
+const maxFolderFiles = 5000
 /** Errors that the next folder would meet as well. */
 const limitCodes = new Set(['ENOSPC', 'EMFILE', 'ENFILE', 'ENOMEM'])
 
-export function createFolders({ roots, onFile, onFolder, onAsleep, onFlood }: FoldersOptions) {
+export function createFolders({ roots, onFile, onFolder, onFolderFile, onAsleep, onFlood }: FoldersOptions) {
   const folders = new Map<string, Folder>()
   let events = 0
   let turnNotices = 0
@@ -58,6 +62,11 @@ export function createFolders({ roots, onFile, onFolder, onAsleep, onFlood }: Fo
       // Even if it comes back with the same inode number: the watch is on the folder that went.
       child.close()
       onFolder(child.path)
+      let told = 0
+      for (const path of filesBelow(child)) {
+        onFolderFile(path)
+        if ((told += 1) === maxFolderFiles) break
+      }
     } else if (name === folder.name) {
       // The system reports a folder's own end or rename under the folder's own name.
       folder.close()
@@ -117,7 +126,7 @@ export function createFolders({ roots, onFile, onFolder, onAsleep, onFlood }: Fo
     recheck(path: string): string[] {
       const folder = folders.get(path)
       if (folder === undefined || !open(folder)) return []
-      const below = [...folder.folders.values()].flatMap((child) => [...recheckBelow(child, open)])
+      const below = [...folder.folders.values()].flatMap((child) => [...filesBelow(child, open)])
       return [...filesOf(folder), ...below]
     },
     /** Examines all folders again, since notices may have been lost. */
@@ -148,10 +157,11 @@ export function createFolders({ roots, onFile, onFolder, onAsleep, onFlood }: Fo
   }
 }
 
-function* recheckBelow(folder: Folder, open: (folder: Folder) => boolean): Generator<string> {
-  open(folder)
+/** @param visit called for each folder before its files */
+function* filesBelow(folder: Folder, visit?: (folder: Folder) => unknown): Generator<string> {
+  visit?.(folder)
   yield* filesOf(folder)
-  for (const child of folder.folders.values()) yield* recheckBelow(child, open)
+  for (const child of folder.folders.values()) yield* filesBelow(child, visit)
 }
 
 function filesOf({ path, files }: Folder): string[] {

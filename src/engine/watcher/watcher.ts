@@ -65,6 +65,8 @@ export function createWatcher(options: WatcherOptions) {
       gather.add(path)
     },
     onFolder: (path) => gather.add(path),
+    // Until it is watched again, nothing else tells who has changed them.
+    onFolderFile: onTouch,
     onAsleep: (path) => gather.add(path, Math.max(sleepMs, debounceMs)),
     onFlood: () => rounds.soon()
   })

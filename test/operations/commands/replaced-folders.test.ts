@@ -26,6 +26,24 @@ t.test('a file that a command has put where a folder was is its own, and comes b
   t.same([head('d'), head('d/x'), git('status', '--porcelain')], ['again\n', undefined, ''])
 })
 
+t.test(
+  'a folder that has just come back, and is not watched again yet, is that of the command that removes it',
+  async (t) => {
+    const { as, git, head, land, shell } = await landingScene(
+      t,
+      { 'd/x': base, 'd/deep/y': base },
+      { watcher: { debounce_ms: 60_000 } }
+    )
+    const bob = as('bob')
+    for (const path of ['d/x', 'd/deep/y']) await bob.call('async_read', { path })
+    await shell('ann', 'rm -r d; echo ann > d')
+    t.match(await bob.call('async_undo', { by_agent: 'ann' }), { status: 'ok', undone: 3, conflicts: [] })
+    await shell('ann', 'rm -r d; echo again > d')
+    t.match(await land('ann'), { status: 'ok', paths: ['d'] })
+    t.same([head('d'), git('status', '--porcelain')], ['again\n', ''])
+  }
+)
+
 t.test('files that no call has used: those of the folder that goes, and those of the folder that comes', async (t) => {
   const { as, git, head, land, shell } = await landingScene(t, { 'd/deep/down/x': base, f: 'f\n', g: 'g\n' })
   const bob = as('bob')
