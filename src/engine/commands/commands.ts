@@ -168,9 +168,9 @@ export function createCommands(parts: CommandParts) {
     async endAll(isMeant: (command: OpenCommand) => boolean): Promise<void> {
       await Promise.all([...commands.open].filter(isMeant).map((one) => end(one)))
     },
-    /** The system has noticed something at a file in use. */
-    touch(path: string): void {
-      if (firstLook !== undefined) suspects.touch(path)
+    /** The system has noticed something at a file in use, or at a folder above it. */
+    touch(path: string, isFolder = false): void {
+      if (firstLook !== undefined) suspects.touch(path, isFolder)
     },
     /** A look has found no change. */
     untouch: suspects.forget,

@@ -92,8 +92,12 @@ export function createSuspects(commands: RecentCommands, history: Pick<History, 
       const { commands: byTime } = suspectsOf(path, there, noticed.sawEnd === true ? Infinity : undefined)
       return { ...noticed, commands: new Set([...noticed.commands, ...byTime]) }
     },
-    /** The system has noticed something at a file in use. */
-    touch(path: string): void {
+    /**
+     * The system has noticed something at a file in use.
+     * @param isFolder true if it was a folder above the file: that tells who is at work, and not when the file itself went
+     */
+    touch(path: string, isFolder: boolean): void {
+      if (isFolder && commands.open.size === 0) return
       const identity = history.known(path)?.identity
       const stat = orUndefined(() => lstatSync(path, { bigint: true }))
       const isSame =
@@ -108,7 +112,7 @@ export function createSuspects(commands: RecentCommands, history: Pick<History, 
       touched.set(path, {
         commands: new Set([...(known?.commands ?? []), ...more.commands]),
         hasOthers: known?.hasOthers === true || more.hasOthers,
-        sawEnd: known?.sawEnd === true || stat === undefined
+        sawEnd: known?.sawEnd === true || (stat === undefined && !isFolder)
       })
     },
     remember: (path: string, suspects: Suspects): void => void touched.set(path, suspects),

@@ -17,8 +17,8 @@ export interface WatcherOptions extends ExamineParts {
   readonly rescanMs: number
   /** More changes than this within a second are reported as one. */
   readonly bulkFiles: number
-  /** The system has noticed something at a tracked file. */
-  readonly onTouch: (path: string) => void
+  /** The system has noticed something at a tracked file, or at a folder above it. */
+  readonly onTouch: (path: string, isFolder: boolean) => void
   /** A look at a tracked file has found no change. */
   readonly onSame: (path: string) => void
   /** Called when folders cannot be watched, and when they can again. */
@@ -61,12 +61,12 @@ export function createWatcher(options: WatcherOptions) {
   const folders = createFolders({
     roots,
     onFile(path) {
-      onTouch(path)
+      onTouch(path, false)
       gather.add(path)
     },
     onFolder: (path) => gather.add(path),
     // Until it is watched again, nothing else tells who has changed them.
-    onFolderFile: onTouch,
+    onFolderFile: (path) => onTouch(path, true),
     onAsleep: (path) => gather.add(path, Math.max(sleepMs, debounceMs)),
     onFlood: () => rounds.soon()
   })
