@@ -28,7 +28,7 @@ export default fp<{ config: Config }>(
       debounceMs: settings.debounce_ms,
       rescanMs: settings.rescan_seconds * 1000,
       bulkFiles: settings.bulk_files,
-      onTouch: commands.touch,
+      onTouch: (path, isFolder) => commands.touch(path, isFolder),
       onSame: (path) => commands.untouch(path),
       onShortage: (shortage) => degradations.set('watcher', shortage && explainShortage(shortage)),
       onError: (error) => app.log.error({ err: error }, 'a file that may have changed could not be examined')
