@@ -40,7 +40,7 @@ export type Given = ReadonlyMap<string, Buffer>
 
 export interface LogOptions {
   readonly given: Given
-  /** Whose changes are to land as they were made, whatever others have made of them since. Default: nobody's. */
+  /** Whose changes are to land as they were made, whatever others have made of them since. Default: those of no agent. */
   readonly asMadeBy?: readonly string[] | undefined
 }
 

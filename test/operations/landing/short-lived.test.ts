@@ -83,7 +83,7 @@ t.test('what was not to stay', async (t) => {
   for (const agent of ['ann', 'bob', 'external']) t.match(await land(agent, overwritten), { status: 'nothing' }, agent)
 })
 
-t.test('nobody knows who has created it', async (t) => {
+t.test('a file whose creator is not known', async (t) => {
   const scene = await landingScene(t, { f: base })
   const { tree, as, land } = scene
   writeFileSync(tree.path('new'), 'by hand\n')
