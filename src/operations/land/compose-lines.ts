@@ -1,7 +1,8 @@
 // HEAD's text with the lines of chosen changes, and what these rest on. Neither a merge nor an undo: each line is there or not.
-import type { Hunk, Line, LineLog } from './logged-line.ts'
+import { isEqual } from './cancel-lines.ts'
+import { partiesOf, type Hunk, type Line, type LineLog } from './logged-line.ts'
 
-/** A chosen hunk that rests on a change that is not chosen. */
+/** A hunk that rests on a change that is not chosen. */
 export interface Dependence<Change> {
   readonly hunk: Hunk<Change>
   readonly on: Change
@@ -22,7 +23,34 @@ export interface LineChoice<Change> {
   readonly isUndone?: (change: Change) => boolean
 }
 
-export function composeLines<Change>(
+/** If the result depends on where hunks lie among equal lines, it rests on those whose lines may be meant. */
+export function composeLines<Change>(log: LineLog<Change>, choice: LineChoice<Change>): ComposedLines<Change> {
+  const { others = [] } = log
+  const composed = composeAt(log, choice)
+  if (others.every((other) => isEqual(composeAt(other, choice).lines, composed.lines))) return composed
+  const doubtful = [log, ...others].map((one) => doubtfulIn(one, choice)).find((found) => found.length > 0) ?? []
+  return {
+    ...composed,
+    dependences: [...composed.dependences, ...doubtful],
+    isChanged: composed.isChanged || doubtful.length > 0
+  }
+}
+
+function doubtfulIn<Change>(
+  { doubts, lines }: LineLog<Change>,
+  { isChosen }: LineChoice<Change>
+): Dependence<Change>[] {
+  const open = doubts.map((doubt) => {
+    const parties = [...partiesOf(doubt, lines)]
+    const on = parties.filter((change) => !isChosen(change))
+    return { found: on.map((change) => ({ hunk: doubt.hunk, on: change })), isOwn: on.length < parties.length }
+  })
+  const own = open.filter(({ found, isOwn }) => isOwn && found.length > 0)
+  // What has no part in any of them stands beside one.
+  return (own.length > 0 ? own : open).flatMap(({ found }) => found)
+}
+
+function composeAt<Change>(
   { lines }: LineLog<Change>,
   { isChosen, isUndone = () => false }: LineChoice<Change>
 ): ComposedLines<Change> {

@@ -7,6 +7,7 @@ import type { Content, HeadFile, NowFile } from './file-states.ts'
 import { findLanded } from './find-landed.ts'
 import { beginLineLog, withHead, withLanded, type Stage } from './line-log.ts'
 import type { LineLog } from './logged-line.ts'
+import type { Places } from './slide-hunks.ts'
 import type { KnownLife } from './known-life.ts'
 import { forgottenMaker, makerOf, orExternal, unknown, type Maker } from './maker.ts'
 
@@ -188,6 +189,20 @@ interface Since {
 async function readLines(
   head: HeadFile | undefined,
   now: NowFile | undefined,
+  since: Since,
+  facts: FileFacts
+): Promise<LineLog<Maker> | undefined> {
+  const readAt = (places: Places) => readLinesAt(places, head, now, since, facts)
+  const log = await readAt('last')
+  if (log === undefined || log.doubts.length === 0) return log
+  const others = [await readAt('first'), await readAt('mixed')]
+  return { ...log, others: others.filter((other) => other !== undefined) }
+}
+
+async function readLinesAt(
+  places: Places,
+  head: HeadFile | undefined,
+  now: NowFile | undefined,
   { changes, base: { next, isExact, past }, isKnown, early }: Since,
   { bytesOf, countsRestored, hashOf, pastAt, pause }: FileFacts
 ): Promise<LineLog<Maker> | undefined> {
@@ -199,7 +214,7 @@ async function readLines(
     const bytes = state?.kind === 'file' ? await bytesOf(state.hash) : undefined
     return bytes && linesOf(bytes)
   }
-  const rules = { isSame: isSameMaker, restores: isPerson, countsRestored }
+  const rules = { isSame: isSameMaker, restores: isPerson, countsRestored, places }
   const first = isExact ? headLines : past === undefined ? await textOf(changes[0]?.before) : linesOf(past.bytes)
   const stagesFrom = async (from: number) => {
     const stages: Stage<Maker>[] = []

@@ -2,7 +2,8 @@
 import { diffLines } from '../../engine/diff/hunks.ts'
 import { align, type WeighedLine } from './align.ts'
 import { bound, cancel, isEqual } from './cancel-lines.ts'
-import type { Hunk, Line, LineLog } from './logged-line.ts'
+import { partiesOf, type Doubt, type Hunk, type Line, type LineLog } from './logged-line.ts'
+import { slideHunks, type Places } from './slide-hunks.ts'
 
 /** What a file was after a change. */
 export interface Stage<Change> {
@@ -17,6 +18,8 @@ export interface LineRules<Change> {
   readonly restores?: (change: Change) => boolean
   /** Whether a line that one author took away and another one brought is a change of each. Default: it is no difference. */
   readonly countsRestored?: boolean
+  /** Of those that a hunk can have among equal lines. Default: `last`. */
+  readonly places?: Places
 }
 
 /** @param stages in their order; the last one is the file as it is */
@@ -33,16 +36,21 @@ export function createLineLog<Change>(
 /** The same, stage by stage: many of a long file take seconds, in which others want their turn. */
 export function beginLineLog<Change>(
   head: readonly string[],
-  { isSame = () => false, restores = () => false, countsRestored = false }: LineRules<Change> = {}
+  { isSame = () => false, restores = () => false, countsRestored = false, places = 'last' }: LineRules<Change> = {}
 ) {
   let lines: Line<Change>[] = head.map((text) => ({ text, made: undefined, removed: undefined }))
+  const doubts: Doubt<Change>[] = []
   return {
     add(stage: Stage<Change>): void {
       // Nobody has changed a file that is as HEAD has it.
       const isReset = !countsRestored && isEqual(stage.lines, head)
-      lines = addStage(lines, stage, { isSame, restores: (change) => isReset || restores(change) })
+      lines = addStage(lines, stage, { isSame, restores: (change) => isReset || restores(change), places, doubts })
     },
-    end: (): LineLog<Change> => ({ lines: countsRestored ? lines : cancel(lines) })
+    end(): LineLog<Change> {
+      const all = countsRestored ? lines : cancel(lines)
+      const isOpen = (doubt: Doubt<Change>) => [...partiesOf(doubt, all)].some((one) => !isSame(one, doubt.hunk.change))
+      return { lines: all, doubts: doubts.filter(isOpen) }
+    }
   }
 }
 
@@ -51,17 +59,17 @@ export function beginLineLog<Change>(
  * @param unknown what differs, and is of none of the stages
  */
 export function withHead<Change>(
-  { lines }: LineLog<Change>,
+  { lines, doubts }: LineLog<Change>,
   head: readonly string[],
   unknown: Change,
   { countsRestored = false }: LineRules<Change> = {}
 ): LineLog<Change> {
-  return lay(lines, head, align(weighAll(lines, head), head), unknown, countsRestored)
+  return { lines: lay(lines, head, align(weighAll(lines, head), head), unknown, countsRestored), doubts }
 }
 
 /** The same for a HEAD that has all of some changes and nothing of the others; undefined if its lines are not these. */
 export function withLanded<Change>(
-  { lines }: LineLog<Change>,
+  { lines, doubts }: LineLog<Change>,
   head: readonly string[],
   isLanded: (change: Change) => boolean,
   unknown: Change,
@@ -77,7 +85,7 @@ export function withLanded<Change>(
   const texts = places.map((place) => left[place]!.text)
   if (!isEqual(texts, head)) return undefined
   for (const line of lines.filter(isOver)) forget(line)
-  return lay(left, head, places, unknown, countsRestored)
+  return { lines: lay(left, head, places, unknown, countsRestored), doubts }
 }
 
 /** @param places of each line of HEAD the index of its line */
@@ -87,7 +95,7 @@ function lay<Change>(
   places: readonly (number | undefined)[],
   unknown: Change,
   countsRestored: boolean
-): LineLog<Change> {
+): Line<Change>[] {
   const foreign: Hunk<Change> = { change: unknown, removed: [], made: [], left: undefined, right: undefined }
   const laid: Line<Change>[] = []
   let at = 0
@@ -104,7 +112,7 @@ function lay<Change>(
     }
   }
   skipTo(lines.length)
-  return { lines: countsRestored ? laid : cancel(laid) }
+  return countsRestored ? laid : cancel(laid)
 }
 
 /** Of equal lines HEAD mostly has the one that it had, then one of a change that it has as a whole, then one that is there. */
@@ -165,39 +173,48 @@ function beyondHead<Change>(line: Line<Change>, foreign: Hunk<Change>): readonly
   return [line]
 }
 
+interface StageRules<Change> extends Required<Omit<LineRules<Change>, 'countsRestored'>> {
+  /** Added to. */
+  readonly doubts: Doubt<Change>[]
+}
+
 function addStage<Change>(
   lines: readonly Line<Change>[],
   { change, lines: next }: Stage<Change>,
-  { isSame, restores }: Required<Pick<LineRules<Change>, 'isSame' | 'restores'>>
+  { isSame, restores, places, doubts }: StageRules<Change>
 ): Line<Change>[] {
   const isBack = ({ made, removed }: Line<Change>) =>
     removed !== undefined && (isSame(removed.change, change) || (made === undefined && restores(change)))
   const alive: Line<Change>[] = []
   /** The index of each of these. */
-  const places: number[] = []
+  const indexes: number[] = []
   for (const [index, line] of lines.entries())
     if (line.removed === undefined) {
       alive.push(line)
-      places.push(index)
+      indexes.push(index)
     }
-  const { hunks } = diffLines(
-    alive.map(({ text }) => text),
-    next,
-    bound
-  )
+  const base = alive.map(({ text }) => text)
+  const divides = (at: number) => {
+    const made = alive[at]?.made
+    return made !== undefined && made === alive[at - 1]?.made && !isSame(made.change, change)
+  }
+  const hunks = slideHunks(diffLines(base, next, bound).hunks, { base, current: next, divides, places })
   /** What comes right behind a line; behind none: at the start. */
   const behind = new Map<Line<Change> | undefined, Line<Change>[]>()
   /** Lines of HEAD that the author had put back and takes away again, each with what takes it away otherwise. */
   const again = new Map<Line<Change>, Hunk<Change>>()
-  for (const { baseStart, baseEnd, currentStart, currentEnd } of hunks) {
+  /** The lines between these two that are there, and those beside them that are not. */
+  const between = (start: number, end: number) => lines.slice((indexes[start - 1] ?? -1) + 1, indexes[end])
+  for (const { baseStart, baseEnd, currentStart, currentEnd, reach } of hunks) {
     const removed = alive.slice(baseStart, baseEnd)
     const [left, right] = [alive[baseStart - 1], alive[baseEnd]]
-    const gap = lines.slice(left === undefined ? 0 : places[baseStart - 1]! + 1, places[baseEnd])
+    const gap = between(baseStart, baseEnd)
     const gone = gap.filter(isBack)
     const texts = next.slice(currentStart, currentEnd)
     const back = bringBack(gone, texts, { change, isSame })
     const nextBack = (from: number) => back.find((line, index) => index >= from && line !== undefined)
     let own: Hunk<Change> = { change, removed, made: [], left, right: nextBack(0) ?? right }
+    if (reach !== undefined) doubts.push({ hunk: own, lines: between(reach.start, reach.end) })
     for (const line of removed) {
       if (line.undone !== undefined && isSame(line.undone.by, change)) again.set(line, own)
       line.removed = own

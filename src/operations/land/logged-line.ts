@@ -30,4 +30,23 @@ interface Undone<Change> {
 export interface LineLog<Change> {
   /** All lines that HEAD has or that the file has now, and those between: HEAD's in the order of HEAD, those of now in their order. */
   readonly lines: readonly Line<Change>[]
+  /** Those in which changes of others have a part. */
+  readonly doubts: readonly Doubt<Change>[]
+  /** The log of the same changes, with their hunks at other places. Default: none. */
+  readonly others?: readonly LineLog<Change>[]
+}
+
+/** A hunk that makes the same text at other places among equal lines: then other lines are its own. */
+export interface Doubt<Change> {
+  readonly hunk: Hunk<Change>
+  /** From the first of these places to the last one. */
+  readonly lines: readonly Line<Change>[]
+}
+
+/** The changes that have made lines from the first to the last one that may be meant, or taken them away; none of those that HEAD has. */
+export function partiesOf<Change>({ hunk, lines }: Doubt<Change>, all: readonly Line<Change>[]): Set<Change> {
+  const meant = new Set([...lines, ...hunk.made])
+  const isMeant = (line: Line<Change>) => meant.has(line)
+  const range = all.slice(all.findIndex(isMeant), all.findLastIndex(isMeant) + 1)
+  return new Set(range.flatMap(({ made, removed }) => [made, removed].flatMap((one) => one?.change ?? [])))
 }

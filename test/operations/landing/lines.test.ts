@@ -2,6 +2,7 @@
 import t from 'tap'
 import { composeLines } from '../../../src/operations/land/compose-lines.ts'
 import { createLineLog, withHead, type Stage } from '../../../src/operations/land/line-log.ts'
+import type { Places } from '../../../src/operations/land/slide-hunks.ts'
 import { givenSeed, lengthOf } from '../../fixtures/length.ts'
 import { createRandom } from '../../fixtures/random.ts'
 
@@ -18,8 +19,11 @@ function land(head: string, stages: readonly string[], agents: string, newHead =
     restores: (change: string) => change === 'external',
     countsRestored: overwritten !== undefined
   }
-  const first = createLineLog(lines(head), all, rules)
-  const log = newHead === head ? first : withHead(first, lines(newHead), 'unknown', rules)
+  const logAt = (places: Places) => {
+    const log = createLineLog(lines(head), all, { ...rules, places })
+    return newHead === head ? log : withHead(log, lines(newHead), 'unknown', rules)
+  }
+  const log = { ...logAt('last'), others: [logAt('first'), logAt('mixed')] }
   const {
     lines: composed,
     dependences,
@@ -48,6 +52,41 @@ t.test('neighbours do not rest on one another', async (t) => {
   t.equal(land('1 2 3', ['ann: 1 a 3', 'bob: 1 a b'], 'bob'), '1 2 b')
   t.equal(land('1 2 3', ['ann: 1 3', 'bob: 1 b 3'], 'bob'), '1 b 2 3')
 })
+
+t.test('what begins or ends as its neighbour does stands beside it, not inside', async (t) => {
+  const above = ['bob: 1 /* b */ fb 2', 'ann: 1 /* a */ fa /* b */ fb 2']
+  t.equal(land('1 2', above, 'ann'), '1 /* a */ fa 2')
+  t.equal(land('1 2', above, 'bob'), '1 /* b */ fb 2')
+  const below = ['bob: 1 fb } . 2', 'ann: 1 fb } . fa } . 2']
+  t.equal(land('1 2', below, 'ann'), '1 fa } . 2')
+  const gone = [...above, 'ann: 1 /* b */ fb 2']
+  t.equal(land('1 2', gone, 'ann'), '1 2 unchanged')
+  t.equal(land('1 2', gone, 'bob'), '1 /* b */ fb 2')
+})
+
+t.test(
+  'where equal lines leave open which is meant, and that would make another commit, it rests on the other',
+  async (t) => {
+    // Ann has added = and x, before Bob's = or behind it.
+    const beside = ['bob: 1 = 2', 'ann: 1 = x = 2']
+    t.match(land('1 2', beside, 'ann'), '(bob)')
+    t.equal(land('1 2', beside, 'bob'), '1 = 2')
+    t.equal(land('1 2', beside, 'ann bob'), '1 = x = 2')
+    t.equal(land('1 2', beside, 'ann', '1 = 2'), '1 = x = 2', 'but once his has landed, it is clear')
+    // Ann has removed Bob's 2, or HEAD's.
+    const twice = ['bob: 1 2 2 3', 'bob: 1 2 2 3 b', 'ann: 1 2 3 b']
+    t.match(land('1 2 3', twice, 'ann', '1 2 3', 'bob'), '(bob)')
+    t.equal(land('1 2 3', twice, 'ann', '1 2 2 3 b', 'bob'), '1 2 3 b')
+    t.equal(land('1 2 3', twice, 'ann'), '1 2 3 unchanged')
+    // Cid has renamed HEAD's heading, or Ann's.
+    const headings = ['ann: u = a . u = 1 9', 'bob: u = a . r - 1 9', 'cid: s - a . r - 1 9']
+    t.match(land('u = 1 9', headings, 'cid'), '(ann bob)')
+    t.equal(land('u = 1 9', headings, 'ann cid', 'u = 1 9', 'bob'), 's - a . u = 1 9')
+    t.equal(land('u = 1 9', [...headings, 'dan: s - a . r - 1 9 d'], 'dan'), 'u = 1 9 d', 'what is elsewhere is clear')
+    // Bob's = is above 1, or below it; cid has written between.
+    t.match(land('= 9', ['bob: = = 9', 'cid: = c = 9'], 'cid'), '(bob)', 'and what stands between them')
+  }
+)
 
 t.test('what replaces lines of others, or stands inside them, rests on these', async (t) => {
   t.match(land('1 2', ['ann: 1 a b 2', 'bob: 1 a x b 2'], 'bob'), '(ann)')
@@ -175,7 +214,8 @@ t.test('nobody is HEAD, all are the file, and each agent alone is what it made b
       restores: (change: string) => round % 4 < 2 && (change === 'unknown' || change === 'cid'),
       countsRestored: round % 5 === 0
     }
-    const log = createLineLog(head, stages, rules)
+    const places: Places = round % 7 === 0 ? 'first' : round % 7 === 1 ? 'mixed' : 'last'
+    const log = createLineLog(head, stages, { ...rules, places })
     const some = agents.filter(() => random() < 0.5)
     const half = composeLines(log, { isChosen: (change) => some.includes(change) })
     const [none, all] = [composeLines(log, { isChosen: () => false }), composeLines(log, { isChosen: () => true })]
