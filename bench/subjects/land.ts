@@ -10,6 +10,7 @@ import { installed } from '../../src/support/installation.ts'
 import { startProgram } from '../../test/fixtures/server.ts'
 import { createRandom, type Random } from '../../test/fixtures/random.ts'
 import { makeTree } from '../../test/fixtures/tree.ts'
+import { until } from '../../test/fixtures/until.ts'
 import type { Options } from '../options.ts'
 import { withOwner } from '../owner.ts'
 import { percent, printTable, whole, type Row } from '../table.ts'
@@ -164,8 +165,10 @@ async function replayWindow(stage: Stage, { base, commits }: Window): Promise<vo
   const { git, url, root, random, counts } = stage
   git('checkout', '-q', '--force', '--detach', base)
   git('clean', '-qfdx', '-e', '.async-crud-mcp')
-  // The agents begin once the server has seen what the checkout has made.
+  // The agents begin once the server has seen what the checkout has made, and in another second: the log of HEAD counts in seconds.
   await post(url, 'land_prepare', {})
+  const checkedOut = Math.floor(Date.now() / 1000)
+  await until(() => Math.floor(Date.now() / 1000) > checkedOut)
   const head = git('rev-parse', 'HEAD')
   const files = editsOf(git, base, commits)
   const edits = mixed(files, random)
