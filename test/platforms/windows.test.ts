@@ -1,7 +1,7 @@
 // What only Windows has: names that it does not take, and files that another program holds open.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import t from 'tap'
 import { findRefusedByWindows } from '../../src/engine/files/system-names.ts'
@@ -9,6 +9,7 @@ import { onSystem } from '../fixtures/preload.ts'
 import { post } from '../fixtures/processes.ts'
 import { startOneProgram } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 
 const elsewhere = process.platform !== 'win32' && 'it is of Windows: npm run test:wine'
 
@@ -150,3 +151,37 @@ t.test('a file has one history and one lock, in whatever letters it is spelt', {
   t.equal(tree.read('Dir/file.txt'), 'two\nthree\n')
   t.ok(tree.all().includes('Dir/file.txt'))
 })
+
+/** Writes down what is watched. */
+const watched = (log: string) => `
+  const { watch } = fs
+  fs.watch = (path, ...rest) => (fs.appendFileSync(${JSON.stringify(log)}, path + '\\n'), watch(path, ...rest))`
+
+t.test(
+  'one watch tells of all folders of a tree: below no other one is a folder open',
+  { skip: elsewhere },
+  async (t) => {
+    const tree = makeTree(t, { 'a/b/c/f': 'one\n', 'a/g': 'one\n', 'd/h': 'one\n', i: 'one\n' })
+    const log = makeTree(t).path('log')
+    const environment = { ASYNC_CRUD_MCP_WATCHER__RESCAN_SECONDS: '0' }
+    const { url } = await startOneProgram(t, ['--dir', tree.root], environment, onSystem(watched(log)))
+    for (const path of ['a/b/c/f', 'a/g', 'd/h', 'i'])
+      t.match(await post(url, 'async_read', { path }), { status: 'ok' })
+    /** The log alone is asked, not the file. */
+    const isKnown = (path: string, hash: string | null) => async () => {
+      const { versions } = (await post(url, 'async_history', {})) as { versions: Record<string, unknown>[] }
+      return versions.find((version) => version['path'] === path)?.['hash'] === hash
+    }
+    tree.write('a/b/c/f', 'two\n')
+    await until(isKnown('a/b/c/f', hashOf('two\n')))
+    renameSync(tree.path('a/b'), tree.path('a/z'))
+    await until(isKnown('a/b/c/f', null))
+    renameSync(tree.path('a/z'), tree.path('a/b'))
+    await until(isKnown('a/b/c/f', hashOf('two\n')))
+    tree.write('a/b/c/f', 'three\n')
+    await until(isKnown('a/b/c/f', hashOf('three\n')))
+    tree.write('i', 'two\n')
+    await until(isKnown('i', hashOf('two\n')))
+    t.strictSame([...new Set(readFileSync(log, 'utf8').trim().split('\n'))], [tree.root])
+  }
+)

@@ -1,6 +1,6 @@
-// One watched folder: the system's watch on it, and whether that still watches what is at its path.
+// One watched folder: the system's watch on it or on its root, and whether what is at its path is still the same folder.
 import { lstatSync, watch, type BigIntStats, type FSWatcher } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, sep } from 'node:path'
 import { lockKey } from '../files/lock-key.ts'
 import { ignoresLetters } from '../files/name-on-disk.ts'
 import { isRoot } from '../files/root-presence.ts'
@@ -11,11 +11,21 @@ import { isSameFile } from '../../support/same-file.ts'
 type Stamp = Pick<BigIntStats, 'dev' | 'ino' | 'birthtimeNs'>
 
 export interface FolderEvents {
-  /** Something has happened to an entry, or to the folder itself. Undefined if the system does not say to which. */
-  readonly onEvent: (folder: Folder, name: string | undefined, isRenamed: boolean) => void
+  /**
+   * Something has happened to an entry, or to the watched folder itself.
+   * @param watched that has the watch
+   * @param name relative to it; undefined if the system does not say to which
+   */
+  readonly onEvent: (watched: Folder, name: string | undefined, isRenamed: boolean) => void
   /** The watch has ended by itself. */
   readonly onLost: (folder: Folder) => void
 }
+
+/**
+ * Whether a root's watch tells of all folders below it, which have none of their own. Windows renames no folder below which
+ * another one is open, as watched folders are; elsewhere such a watch would cost one of the system for each folder below it.
+ */
+export const watchesBelow = process.platform === 'win32'
 
 /** The outcome of an attempt to watch. That nothing is there is `missing`, not an error. */
 export type WatchOutcome = 'kept' | 'opened' | 'missing' | NodeJS.ErrnoException
@@ -45,7 +55,11 @@ export class Folder {
   }
 
   get isWatched(): boolean {
-    return this.#watcher !== undefined
+    return this.#hasOwnWatch ? this.#watcher !== undefined : this.#stamp !== undefined && this.parent!.isWatched
+  }
+
+  get #hasOwnWatch(): boolean {
+    return !watchesBelow || this.parent === undefined
   }
 
   /** True if no folder was at its path, or at one above, at the last look: there may be a link. */
@@ -60,6 +74,12 @@ export class Folder {
 
   folderAt(name: string): Folder | undefined {
     return this.folders.get(this.#known(this.folders, name) ?? name)
+  }
+
+  /** The folder of an entry below this one; undefined if nothing in it is tracked. */
+  folderOf(name: string): Folder | undefined {
+    const above = name.split(sep).slice(0, -1)
+    return above.reduce<Folder | undefined>((folder, part) => folder?.folderAt(part), this)
   }
 
   #known(names: ReadonlySet<string> | ReadonlyMap<string, unknown>, name: string): string | undefined {
@@ -77,18 +97,10 @@ export class Folder {
       this.close()
       return 'missing'
     }
-    if (this.#watcher !== undefined && this.#stamp !== undefined && isSame(stamp, this.#stamp)) return 'kept'
+    if (this.isWatched && this.#stamp !== undefined && isSame(stamp, this.#stamp)) return 'kept'
     this.close()
     try {
-      const watcher = watch(this.path, { persistent: false }, (type, name) => {
-        if (watcher === this.#watcher) this.#events.onEvent(this, name ?? undefined, type === 'rename')
-      })
-      watcher.on('error', () => {
-        if (watcher !== this.#watcher) return
-        this.close()
-        this.#events.onLost(this)
-      })
-      this.#watcher = watcher
+      if (this.#hasOwnWatch) this.#watcher = this.#watch()
     } catch (error) {
       if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return 'missing'
       return error as NodeJS.ErrnoException
@@ -96,6 +108,18 @@ export class Folder {
     // If the folder is replaced between the look and the watch, that causes another look.
     this.#stamp = stamp
     return 'opened'
+  }
+
+  #watch(): FSWatcher {
+    const watcher = watch(this.path, { persistent: false, recursive: watchesBelow }, (type, name) => {
+      if (watcher === this.#watcher) this.#events.onEvent(this, name ?? undefined, type === 'rename')
+    })
+    watcher.on('error', () => {
+      if (watcher !== this.#watcher) return
+      this.close()
+      this.#events.onLost(this)
+    })
+    return watcher
   }
 
   close(): void {

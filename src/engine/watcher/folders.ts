@@ -2,7 +2,7 @@
 import { basename, dirname, join } from 'node:path'
 import { isGone } from '../files/root-presence.ts'
 import type { Root } from '../files/roots.ts'
-import { Folder } from './folder.ts'
+import { Folder, watchesBelow } from './folder.ts'
 import type { Slices } from '../../support/slices.ts'
 
 interface FoldersOptions {
@@ -46,14 +46,18 @@ export function createFolders({ roots, onFile, onFolder, onFolderFile, onAsleep,
   let turnNotices = 0
   let shortage: Shortage | undefined
 
-  function onEvent(folder: Folder, name: string | undefined, isRenamed: boolean): void {
+  function onEvent(watched: Folder, entry: string | undefined, isRenamed: boolean): void {
     events += 1
     if (events % floodEvents === 0) onFlood()
     if (isTooMany()) {
-      folder.close()
-      return onAsleep(folder.path)
+      watched.close()
+      return onAsleep(watched.path)
     }
-    if (name === undefined) return onFolder(folder.path)
+    // Of a watch on all that is below, notices were lost.
+    if (entry === undefined) return watchesBelow ? onFlood() : onFolder(watched.path)
+    const folder = watched.folderOf(entry)
+    if (folder === undefined) return
+    const name = basename(entry)
     const file = folder.fileAt(name)
     if (file !== undefined) onFile(join(folder.path, file))
     if (!isRenamed) return
