@@ -17,6 +17,8 @@ import { percent, printTable, whole, type Row } from '../table.ts'
 
 const usualCommits = 400
 const atOnce = 8
+/** The log of HEAD counts in seconds, and some file systems in pairs of them, which the server takes into account for all. */
+const grainMs = 3000
 /** Each hunk is an edit here, and what the log has forgotten is nobody's: a file is to have more versions than there are hunks. */
 const environment = { ASYNC_CRUD_MCP_CRUD__MAX_FILE_VERSIONS: '10000' }
 
@@ -165,10 +167,10 @@ async function replayWindow(stage: Stage, { base, commits }: Window): Promise<vo
   const { git, url, root, random, counts } = stage
   git('checkout', '-q', '--force', '--detach', base)
   git('clean', '-qfdx', '-e', '.async-crud-mcp')
-  // The agents begin once the server has seen what the checkout has made, and in another second: the log of HEAD counts in seconds.
+  // The agents begin once the server has seen what the checkout has made, and when it is certain that they begin later.
   await post(url, 'land_prepare', {})
-  const checkedOut = Math.floor(Date.now() / 1000)
-  await until(() => Math.floor(Date.now() / 1000) > checkedOut)
+  const start = Date.now() + grainMs
+  await until(() => Date.now() > start)
   const head = git('rev-parse', 'HEAD')
   const files = editsOf(git, base, commits)
   const edits = mixed(files, random)
