@@ -1,6 +1,6 @@
 // HEAD's text with the lines of chosen changes, and what these rest on. Neither a merge nor an undo: each line is there or not.
 import { isEqual } from './cancel-lines.ts'
-import { partiesOf, type Hunk, type Line, type LineLog } from './logged-line.ts'
+import { partiesIn, type Hunk, type Line, type LineLog } from './logged-line.ts'
 
 /** A hunk that rests on a change that is not chosen. */
 export interface Dependence<Change> {
@@ -40,8 +40,9 @@ function doubtfulIn<Change>(
   { doubts, lines }: LineLog<Change>,
   { isChosen }: LineChoice<Change>
 ): Dependence<Change>[] {
+  const partiesOf = partiesIn(lines)
   const open = doubts.map((doubt) => {
-    const parties = [...partiesOf(doubt, lines)]
+    const parties = [...partiesOf(doubt)]
     const on = parties.filter((change) => !isChosen(change))
     return { found: on.map((change) => ({ hunk: doubt.hunk, on: change })), isOwn: on.length < parties.length }
   })

@@ -2,8 +2,10 @@
 import { diffLines } from '../../engine/diff/hunks.ts'
 import { align, type WeighedLine } from './align.ts'
 import { bound, cancel, isEqual } from './cancel-lines.ts'
-import { partiesOf, type Doubt, type Hunk, type Line, type LineLog } from './logged-line.ts'
+import { partiesIn, type Doubt, type Hunk, type Line, type LineLog } from './logged-line.ts'
 import { slideHunks, type Places } from './slide-hunks.ts'
+
+const maxEnd = 50
 
 /** What a file was after a change. */
 export interface Stage<Change> {
@@ -48,7 +50,8 @@ export function beginLineLog<Change>(
     },
     end(): LineLog<Change> {
       const all = countsRestored ? lines : cancel(lines)
-      const isOpen = (doubt: Doubt<Change>) => [...partiesOf(doubt, all)].some((one) => !isSame(one, doubt.hunk.change))
+      const partiesOf = partiesIn(all)
+      const isOpen = (doubt: Doubt<Change>) => [...partiesOf(doubt)].some((one) => !isSame(one, doubt.hunk.change))
       return { lines: all, doubts: doubts.filter(isOpen) }
     }
   }
@@ -214,7 +217,7 @@ function addStage<Change>(
     const back = bringBack(gone, texts, { change, isSame })
     const nextBack = (from: number) => back.find((line, index) => index >= from && line !== undefined)
     let own: Hunk<Change> = { change, removed, made: [], left, right: nextBack(0) ?? right }
-    if (reach !== undefined) doubts.push({ hunk: own, lines: between(reach.start, reach.end) })
+    if (reach !== undefined) doubts.push({ hunk: own, lines: endsOf(between(reach.start, reach.end)) })
     for (const line of removed) {
       if (line.undone !== undefined && isSame(line.undone.by, change)) again.set(line, own)
       line.removed = own
@@ -233,6 +236,11 @@ function addStage<Change>(
   }
   for (const [line, own] of again) removeAgain(line, own, isSame)
   return [...(behind.get(undefined) ?? []), ...lines.flatMap((line) => [line, ...(behind.get(line) ?? [])])]
+}
+
+/** Of a long run of equal lines every change would else keep all. */
+function endsOf<Item>(items: readonly Item[]): readonly Item[] {
+  return items.length <= 2 * maxEnd ? items : [...items.slice(0, maxEnd), ...items.slice(-maxEnd)]
 }
 
 /** As git stash does: the change that had taken the line away is back, if all that it had brought is. */

@@ -39,14 +39,22 @@ export interface LineLog<Change> {
 /** A hunk that makes the same text at other places among equal lines: then other lines are its own. */
 export interface Doubt<Change> {
   readonly hunk: Hunk<Change>
-  /** From the first of these places to the last one. */
+  /** Those at both ends of what is between the first and the last of these places. */
   readonly lines: readonly Line<Change>[]
 }
 
-/** The changes that have made lines from the first to the last one that may be meant, or taken them away; none of those that HEAD has. */
-export function partiesOf<Change>({ hunk, lines }: Doubt<Change>, all: readonly Line<Change>[]): Set<Change> {
-  const meant = new Set([...lines, ...hunk.made])
-  const isMeant = (line: Line<Change>) => meant.has(line)
-  const range = all.slice(all.findIndex(isMeant), all.findLastIndex(isMeant) + 1)
-  return new Set(range.flatMap(({ made, removed }) => [made, removed].flatMap((one) => one?.change ?? [])))
+/** Tells which changes have made lines that may be meant, or lines between these, or have taken them away; none of those that HEAD has. */
+export function partiesIn<Change>(all: readonly Line<Change>[]): (doubt: Doubt<Change>) => Set<Change> {
+  const indexes = new Map(all.map((line, index) => [line, index]))
+  return ({ hunk, lines }) => {
+    let [start, end] = [Infinity, 0]
+    for (const line of [...lines, ...hunk.made]) {
+      const index = indexes.get(line)
+      if (index === undefined) continue
+      start = Math.min(start, index)
+      end = Math.max(end, index + 1)
+    }
+    const hunks = all.slice(start, end).flatMap(({ made, removed }) => [made, removed])
+    return new Set(hunks.flatMap((one) => one?.change ?? []))
+  }
 }
