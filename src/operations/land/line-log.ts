@@ -5,6 +5,7 @@ import { bound, cancel, isEqual } from './cancel-lines.ts'
 import { partiesIn, type Doubt, type Hunk, type Line, type LineLog } from './logged-line.ts'
 import { slideHunks, type Places } from './slide-hunks.ts'
 
+/** Lines that a doubt keeps of each end of a run. */
 const maxEnd = 50
 
 /** What a file was after a change. */

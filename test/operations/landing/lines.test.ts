@@ -72,7 +72,7 @@ t.test(
     t.match(land('1 2', beside, 'ann'), '(bob)')
     t.equal(land('1 2', beside, 'bob'), '1 = 2')
     t.equal(land('1 2', beside, 'ann bob'), '1 = x = 2')
-    t.equal(land('1 2', beside, 'ann', '1 = 2'), '1 = x = 2', 'but once his has landed, it is clear')
+    t.equal(land('1 2', beside, 'ann', '1 = 2'), '1 = x = 2', 'once Bob has landed, there is one place left')
     // Ann has removed Bob's 2, or HEAD's.
     const twice = ['bob: 1 2 2 3', 'bob: 1 2 2 3 b', 'ann: 1 2 3 b']
     t.match(land('1 2 3', twice, 'ann', '1 2 3', 'bob'), '(bob)')
@@ -83,7 +83,7 @@ t.test(
     t.match(land('u = 1 9', headings, 'cid'), '(ann bob)')
     t.equal(land('u = 1 9', headings, 'ann cid', 'u = 1 9', 'bob'), 's - a . u = 1 9')
     t.equal(land('u = 1 9', [...headings, 'dan: s - a . r - 1 9 d'], 'dan'), 'u = 1 9 d', 'what is elsewhere is clear')
-    // Bob's = is above 1, or below it; cid has written between.
+    // Bob's = is the first or the second one; Cid has written between them.
     t.match(land('= 9', ['bob: = = 9', 'cid: = c = 9'], 'cid'), '(bob)', 'and what stands between them')
   }
 )
