@@ -1,6 +1,7 @@
 // What programs outside the server do to the tree.
 import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { cannotLink } from '../../fixtures/links.ts'
 import { isPlain } from './forms.ts'
 import { bySlot, slotOf } from './lines.ts'
 import { external, isSame, linesOf } from './model.ts'
@@ -41,6 +42,7 @@ export async function outside(world: World, { what, isSeen }: Step & { do: 'outs
       break
     }
     case 'link': {
+      if (cannotLink) return
       const target = world.path(what.to)
       if (before !== undefined || target === path || world.isLink(target) || path.includes('/')) return
       symlinkSync(target, absolute)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { installed } from '../../../src/support/installation.ts'
 import { connect, transports, type Answer, type TransportName } from '../../fixtures/clients.ts'
 import { programAsOverRest, startProgram } from '../../fixtures/server.ts'
-import { makeTree, type Tree } from '../../fixtures/tree.ts'
+import { makeTree, withSlashes, type Tree } from '../../fixtures/tree.ts'
 import { checkClients, checkFiles } from './checks.ts'
 import { go, type WorkerMessage, type WorkerReport, type WorkerTask } from './protocol.ts'
 
@@ -128,5 +128,5 @@ export function largestSources(count: number): Record<string, string> {
   const names = (readdirSync(folder, { recursive: true }) as string[]).filter((name) => name.endsWith('.ts'))
   const sizes = new Map(names.map((name) => [name, statSync(join(folder, name)).size]))
   const largest = names.sort((a, b) => (sizes.get(b) ?? 0) - (sizes.get(a) ?? 0)).slice(0, count)
-  return Object.fromEntries(largest.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
+  return Object.fromEntries(largest.map((name) => [withSlashes(name), readFileSync(join(folder, name), 'utf8')]))
 }
