@@ -1,14 +1,17 @@
 // What only Windows has: names that it does not take, and files that another program holds open.
+// And the list of the test files that pass there.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, renameSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import t from 'tap'
 import { findRefusedByWindows } from '../../src/engine/files/system-names.ts'
+import { installed } from '../../src/support/installation.ts'
+import { readText } from '../../src/support/read-text.ts'
 import { onSystem } from '../fixtures/preload.ts'
 import { post } from '../fixtures/processes.ts'
 import { startOneProgram } from '../fixtures/server.ts'
-import { hashOf, makeTree } from '../fixtures/tree.ts'
+import { hashOf, makeTree, withSlashes } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
 
 const elsewhere = process.platform !== 'win32' && 'it is of Windows: npm run test:wine'
@@ -68,6 +71,14 @@ t.test('no call reads or makes a file of a name that Windows does not take', { s
   }
   t.match(await post(url, 'async_append', { path: 'file.ts:12', content: 'x' }), { message: /Pass "file\.ts"/ })
   t.strictSame(tree.all(), ['f'])
+})
+
+t.test('each test file is listed once, to pass on Windows or with the reason why not', async (t) => {
+  const listed = readText(installed('test/platforms/windows.txt')).split(/\r?\n/)
+  const names = listed.filter((line) => !/^(#|$)/.test(line)).map((line) => line.replace(/:.*/, ''))
+  const files = (readdirSync(installed('test'), { recursive: true }) as string[]).map(withSlashes)
+  const tests = files.filter((file) => file.endsWith('.test.ts')).map((file) => file.replace('.test.ts', ''))
+  t.strictSame(names.toSorted(), tests.toSorted())
 })
 
 /** Holds a file open for a moment, again and again, and says so each time. */
