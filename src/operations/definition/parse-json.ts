@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { OperationError } from '../../errors.ts'
 import { maxElements } from './copy-input.ts'
-import { endOfString, inTurns, parseLargeJson } from '../../support/large-json.ts'
+import { endOfString, inTurns, parseInPieces } from '../../support/parse-large.ts'
 import { largeBytes, largeTurn, pieceBytes } from '../../support/large-work.ts'
 
 /** A larger object takes longer than its size explains, and so do many objects that are not small. */
@@ -29,7 +29,7 @@ async function parseLarge(bytes: Buffer): Promise<unknown> {
   requireUtf8(bytes)
   await inTurns(checkShape(bytes))
   try {
-    const value = await parseLargeJson(bytes)
+    const value = await parseInPieces(bytes)
     // To check it is the next step.
     await largeTurn()
     return value

@@ -1,7 +1,7 @@
 // Messages over a socket, as lines of JSON. Both ends are processes of one user on one tree.
 import type { Socket } from 'node:net'
 import { encodeInPieces } from '../../support/encode-large.ts'
-import { parseLargeJson } from '../../support/large-json.ts'
+import { parseInPieces } from '../../support/parse-large.ts'
 import { largeBytes } from '../../support/large-work.ts'
 import { readLines } from '../../support/read-lines.ts'
 
@@ -34,7 +34,7 @@ export function openChannel<Sent extends object>(
       // Without a limit no line is left out.
       const bytes = line as Buffer
       const isLarge = bytes.length > largeBytes
-      onMessage((isLarge ? await parseLargeJson(bytes) : JSON.parse(bytes.toString('utf8'))) as never, bytes.length)
+      onMessage((isLarge ? await parseInPieces(bytes) : JSON.parse(bytes.toString('utf8'))) as never, bytes.length)
     }
   }
 

@@ -15,7 +15,7 @@ interface Span {
 }
 
 /** @param bytes valid UTF-8 @throws SyntaxError, whose position means nothing */
-export async function parseLargeJson(bytes: Buffer): Promise<unknown> {
+export async function parseInPieces(bytes: Buffer): Promise<unknown> {
   const spans: Span[] = []
   await inTurns(findLongStrings(bytes, spans))
   const strings: string[] = []
