@@ -1,7 +1,8 @@
 // HEAD with the lines of one agent: what is composed is HEAD and nothing but that agent's, or says what it rests on.
 import t from 'tap'
 import { composeLines } from '../../../src/operations/land/compose-lines.ts'
-import { createLineLog, withHead, type Stage } from '../../../src/operations/land/line-log.ts'
+import type { Stage } from '../../../src/operations/land/add-stage.ts'
+import { createLineLog, withHead } from '../../../src/operations/land/line-log.ts'
 import type { Places } from '../../../src/operations/land/slide-hunks.ts'
 import { givenSeed, lengthOf } from '../../fixtures/length.ts'
 import { createRandom } from '../../fixtures/random.ts'
