@@ -35,8 +35,7 @@ export async function board({ seconds = 24, agents = 500, files = 10_000 }: Opti
     const each = seconds / views.length
     await sleep(settleMs)
     const page = await (await browser.newContext({ viewport })).newPage()
-    await page.goto(`${tree.url}/board`)
-    await page.locator('#files .row').first().waitFor({ timeout: 60_000 })
+    await openBoard(page, tree)
     const rows: string[][] = []
     for (const view of views) {
       await page.getByRole('link', { name: view }).click()
@@ -83,6 +82,11 @@ export async function board({ seconds = 24, agents = 500, files = 10_000 }: Opti
   })
 }
 
+async function openBoard(page: Page, { url }: BusyTree): Promise<void> {
+  await page.goto(`${url}/board`)
+  await page.locator('#files .row').first().waitFor({ timeout: 60_000 })
+}
+
 /** What the server spends, of one core, while no board is open, and while one shows each view. */
 async function printServer(tree: BusyTree, page: Page): Promise<void> {
   const cases = ['no board', ...views]
@@ -91,8 +95,7 @@ async function printServer(tree: BusyTree, page: Page): Promise<void> {
     for (const name of cases) {
       await page.goto('about:blank')
       if (name !== 'no board') {
-        await page.goto(`${tree.url}/board`)
-        await page.locator('#files .row').first().waitFor({ timeout: 60_000 })
+        await openBoard(page, tree)
         await page.getByRole('link', { name }).click()
       }
       await sleep(settleMs)

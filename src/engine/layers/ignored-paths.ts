@@ -20,7 +20,11 @@ export interface IgnoredPaths {
 }
 
 /** @param known paths that the log knows */
-export async function findIgnored(root: string, known: Iterable<string>, signal: AbortSignal): Promise<IgnoredPaths> {
+export async function readIgnoredPaths(
+  root: string,
+  known: Iterable<string>,
+  signal: AbortSignal
+): Promise<IgnoredPaths> {
   const tree = await openWorkTree(root, signal)
   const exceptions = new Set(known)
   if (tree !== undefined) for (const path of await listTracked(tree, root, signal)) exceptions.add(path)

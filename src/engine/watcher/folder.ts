@@ -39,6 +39,7 @@ export class Folder {
   readonly folders = new Map<string, Folder>()
   readonly #events: FolderEvents
   #watcher: FSWatcher | undefined
+  /** Of the folder that is watched; undefined while none is. */
   #stamp: Stamp | undefined
   #isMissing = false
   /** Undefined for a folder below one. */
@@ -55,7 +56,7 @@ export class Folder {
   }
 
   get isWatched(): boolean {
-    return this.#hasOwnWatch ? this.#watcher !== undefined : this.#stamp !== undefined && this.parent!.isWatched
+    return this.#stamp !== undefined && (this.#hasOwnWatch || this.parent!.isWatched)
   }
 
   get #hasOwnWatch(): boolean {

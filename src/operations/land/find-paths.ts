@@ -60,8 +60,8 @@ function obstacleTo(path: string, { files }: OperationContext): string | undefin
   }
 }
 
-export function concerns({ path, changes }: Lineage, paths: Pick<ReadonlySet<string>, 'has'>): boolean {
-  return paths.has(path) || changes.some((change) => paths.has(change.from) || paths.has(change.path))
+export function concerns(life: Lineage, paths: Pick<ReadonlySet<string>, 'has'>): boolean {
+  return namesOf(life).some((name) => paths.has(name))
 }
 
 export function namesOf({ path, changes }: Lineage): string[] {

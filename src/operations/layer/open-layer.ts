@@ -1,7 +1,7 @@
 // A layer by its id, and what it holds over all roots.
 import { join } from 'node:path'
 import type { OperationContext } from '../../engine/call/context.ts'
-import { findIgnored } from '../../engine/layers/ignored-paths.ts'
+import { readIgnoredPaths } from '../../engine/layers/ignored-paths.ts'
 import { readContents, type LayerContents } from '../../engine/layers/layer-contents.ts'
 import type { Layer } from '../../engine/layers/layers.ts'
 import { OperationError } from '../../errors.ts'
@@ -26,7 +26,7 @@ export async function contentsOf(
 ): Promise<LayerContents> {
   const all: LayerContents = { entries: [], ignored: [], made: [], modes: [], removed: [], left: [] }
   for (const [index, root] of roots.entries()) {
-    const ignored = await findIgnored(root, history.paths(), signal)
+    const ignored = await readIgnoredPaths(root, history.paths(), signal)
     const upper = join(folder, String(index), 'upper')
     await readContents(all, { root, upper }, { ignored, hidden, signal })
   }
