@@ -1,9 +1,6 @@
 // REST: every operation as POST /<name>, its input as body, its result as answer.
-import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import type { OperationResult } from '../../src/engine/call/context.ts'
 import { encodeInPieces, isLarge } from '../../src/support/encode-large.ts'
-import { largeTurn } from '../../src/support/large-work.ts'
 import { encodeResult, joinPieces } from '../../src/transports/encode-result.ts'
 import { goneSignal } from '../../src/transports/gone-signal.ts'
 import { headerText } from '../../src/transports/header-text.ts'
@@ -30,7 +27,8 @@ export default fp(
             signal: goneSignal(reply.raw)
           })
           reply.code(result.status === 'contention' ? 409 : 200).type(jsonType)
-          return await (isLarge(result) ? sendInPieces(reply, result) : reply.send(joinPieces(encodeResult(result))))
+          // In one piece, so that what the client has not taken is seen at its connection.
+          return reply.send(joinPieces(isLarge(result) ? await encodeInPieces(result) : encodeResult(result)))
         } catch (error) {
           if (error instanceof OperationError) return sendError(request, reply, error)
           throw error
@@ -40,10 +38,3 @@ export default fp(
   },
   { name: 'rest', dependencies: ['authority', 'body', 'errors', 'access'] }
 )
-
-async function sendInPieces(reply: FastifyReply, result: OperationResult): Promise<FastifyReply> {
-  const pieces = await encodeInPieces(result)
-  await largeTurn()
-  // In one piece, so that what the client has not taken is seen at its connection.
-  return reply.send(Buffer.concat(pieces))
-}

@@ -2,13 +2,15 @@
 import { randomUUID } from 'node:crypto'
 import { largeBytes, largeTurn, pieceBytes } from './large-work.ts'
 import { cutPlace } from './cut-text.ts'
-import type { Fields } from './json-fields.ts'
+import { isFields, type Fields } from './json-fields.ts'
 
 /** A text up to this length is encoded with the rest. */
 const longText = 65_536
 
 /** Whether the input or the answer of an operation has a large text, or texts that are large together. */
-export function isLarge({ content, results, files }: Fields): boolean {
+export function isLarge(value: unknown): boolean {
+  if (!isFields(value)) return false
+  const { content, results, files } = value
   if (typeof content === 'string') return content.length > largeBytes
   const items = results ?? files
   if (!Array.isArray(items)) return false
@@ -20,7 +22,7 @@ export function isLarge({ content, results, files }: Fields): boolean {
   return length > largeBytes
 }
 
-/** The JSON of a value, as bytes. */
+/** The JSON of a value, as bytes. To send them is the next step. */
 export async function encodeInPieces(value: object): Promise<Buffer[]> {
   const texts: string[] = []
   // No text of a file can be equal to a place.
@@ -38,6 +40,7 @@ export async function encodeInPieces(value: object): Promise<Buffer[]> {
       bytes.push(Buffer.from(JSON.stringify(piece).slice(1, -1)))
     }
   }
+  await largeTurn()
   return bytes
 }
 

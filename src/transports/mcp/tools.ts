@@ -5,9 +5,7 @@ import type { Config } from '../../config/config.ts'
 import { toOperationError } from '../../errors.ts'
 import { contentText, type CallOperation, type OperationResult } from '../../engine/call/context.ts'
 import { encodeResult, encodeTwice, type Pieces } from '../encode-result.ts'
-import { isLarge } from '../../support/encode-large.ts'
 import { shortDigits } from '../../support/hash-digits.ts'
-import { largeTurn } from '../../support/large-work.ts'
 import type { Operation } from '../../operations/definition/define.ts'
 import {
   answerForModel,
@@ -145,10 +143,7 @@ export async function runTool(
       client: client && titleOf(client),
       ...about.caller
     }
-    const body = await call(name, asked, { ...about, caller })
-    // To encode it is the next step.
-    if (isLarge(body)) await largeTurn()
-    return outcome(body, false)
+    return outcome(await call(name, asked, { ...about, caller }), false)
   } catch (error) {
     return outcome(envelope.body(toOperationError(error), { operation: name, input }), true)
   }

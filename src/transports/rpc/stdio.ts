@@ -2,10 +2,8 @@
 import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream'
 import { atMost } from '../../support/at-most.ts'
 import type { ByteBudget } from '../../engine/budget/byte-budget.ts'
-import type { OperationResult } from '../../engine/call/context.ts'
 import { isErrno, OperationError, toOperationError } from '../../errors.ts'
 import { createLazy, explainLoadError } from '../../support/lazy.ts'
-import { isLarge } from '../../support/encode-large.ts'
 import { parseJson } from '../../operations/definition/parse-json.ts'
 import { readLines, type Line } from '../../support/read-lines.ts'
 import { answerBatch, refuse, refuseInBatch } from './batch.ts'
@@ -131,14 +129,14 @@ export function serveStdio(options: StdioOptions): StdioConnection {
   /** @param value what the line says, or why it says nothing; undefined for a blank line */
   function receive(line: Line, value: unknown): void {
     if (value === undefined) return
-    if (value instanceof OperationError) return writer.answer(failure(null, value))
+    if (value instanceof OperationError) return void writer.answer(failure(null, value))
     const release = takeBytes(line?.length ?? 0, value)
     if (release === undefined) return
     const messages = Array.isArray(value) ? value.length : 1
     underWay += messages
     const answered = Array.isArray(value) ? answerBatch(value, batches) : answerOne(value as object)
     void answered
-      .then(send)
+      .then((answer) => answer && writer.answer(answer))
       .catch(onError)
       // An unread answer keeps its place.
       .then(() => writer.ready(stop.signal))
@@ -149,11 +147,6 @@ export function serveStdio(options: StdioOptions): StdioConnection {
       })
   }
 
-  function send(answer: Response | readonly Response[] | undefined): void | Promise<void> {
-    if (answer === undefined) return undefined
-    return isLargeAnswer(answer) ? writer.answerInPieces(answer) : writer.answer(answer)
-  }
-
   /** @returns a function that gives them back; undefined if there is no room: then each call of the line has got an error */
   function takeBytes(bytes: number, value: unknown): (() => void) | undefined {
     try {
@@ -161,7 +154,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     } catch (error) {
       const refusals = [value].flat().flatMap((message) => refuse(readMessage(message), toOperationError(error)) ?? [])
       const [first] = refusals
-      if (first !== undefined) writer.answer(Array.isArray(value) ? refusals : first)
+      if (first !== undefined) void writer.answer(Array.isArray(value) ? refusals : first)
       return undefined
     }
   }
@@ -230,12 +223,6 @@ export function serveStdio(options: StdioOptions): StdioConnection {
       end()
     }
   }
-}
-
-function isLargeAnswer(
-  answer: Response | readonly Response[]
-): answer is Response & { readonly result: OperationResult } {
-  return 'result' in answer && answer.result !== undefined && isLarge(answer.result)
 }
 
 const cancelMethod = 'notifications/cancelled'

@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream'
 import { toOperationError } from '../../errors.ts'
 import { encodeResult, joinPieces } from '../encode-result.ts'
 import type { OperationResult } from '../../engine/call/context.ts'
-import { encodeInPieces } from '../../support/encode-large.ts'
+import { encodeInPieces, isLarge } from '../../support/encode-large.ts'
 import { failure, type Response } from './messages.ts'
 
 export type Writer = ReturnType<typeof createWriter>
@@ -27,21 +27,21 @@ export function createWriter(output: Writable, onGone: (error?: Error) => void) 
     if (!isGone && output.writable) output.write(text)
   }
 
+  async function answerInPieces({ id, result }: Response): Promise<void> {
+    const pieces = await encodeInPieces(result as OperationResult)
+    write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`)
+    for (const piece of pieces) write(piece)
+    write('}\n')
+  }
+
   return {
     /** @throws RangeError for a message that is too long for a text */
     send: (message: object): void => write(`${JSON.stringify(message)}\n`),
     /** @param line with its line feed */
     sendLine: write,
-    /** An answer with a large result, made in pieces. */
-    async answerInPieces({ id, result }: Response & { readonly result: OperationResult }): Promise<void> {
-      const pieces = await encodeInPieces(result)
-      write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`)
-      for (const piece of pieces) write(piece)
-      write('}\n')
-    },
     /** One answer, or those of a batch as an array; written one by one, since the array may be too long for a text. */
-    answer(answer: Response | readonly Response[]): void {
-      if (!isBatch(answer)) return write(encode(answer, '', '\n'))
+    answer(answer: Response | readonly Response[]): void | Promise<void> {
+      if (!isBatch(answer)) return isLarge(answer.result) ? answerInPieces(answer) : write(encode(answer, '', '\n'))
       for (const [index, one] of answer.entries()) write(encode(one, index === 0 ? '[' : ',', ''))
       return write(']\n')
     },

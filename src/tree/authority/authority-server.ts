@@ -7,7 +7,6 @@ import type { ByteBudget } from '../../engine/budget/byte-budget.ts'
 import type { CalledOperation, OwnParts } from '../../engine/call/context.ts'
 import type { Progress } from '../../support/progress.ts'
 import { OperationError, toOperationError, unknownOperation } from '../../errors.ts'
-import { isLarge } from '../../support/encode-large.ts'
 import { version } from '../../support/installation.ts'
 import { LazyAbort } from '../../support/lazy-signal.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
@@ -180,10 +179,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
         request.type === 'follow'
           ? await beginFeed(peer)
           : await carryOut({ engine, findOperation }, request, controller.signal, reports)
-      const message = { type: 'result', id, result } as const
-      if (typeof result === 'object' && isLarge(result as Readonly<Record<string, unknown>>))
-        await channel.sendLarge(message)
-      else channel.send(message)
+      await channel.sendBody({ type: 'result', id, result }, result)
     } catch (error) {
       channel.send({ type: 'error', id, error: toOperationError(error).toWire() })
     } finally {

@@ -1,6 +1,6 @@
 // Messages over a socket, as lines of JSON. Both ends are processes of one user on one tree.
 import type { Socket } from 'node:net'
-import { encodeInPieces } from '../../support/encode-large.ts'
+import { encodeInPieces, isLarge } from '../../support/encode-large.ts'
 import { parseInPieces } from '../../support/parse-large.ts'
 import { largeBytes } from '../../support/large-work.ts'
 import { readLines } from '../../support/read-lines.ts'
@@ -8,8 +8,11 @@ import { readLines } from '../../support/read-lines.ts'
 export interface Channel<Sent extends object> {
   /** Does nothing once the socket has closed. @throws RangeError for a message that is too long for a text */
   readonly send: (message: Sent) => void
-  /** The same for a message with a large text, which others are served between the pieces of; false if the caller has changed its mind. */
-  readonly sendLarge: (message: Sent, isWanted?: () => boolean) => Promise<boolean>
+  /**
+   * The same for a message with the input or the result of an operation: if that is large, others are served between its pieces.
+   * @returns a promise in that case: false if the caller has changed its mind
+   */
+  readonly sendBody: (message: Sent, body: unknown, isWanted?: () => boolean) => Promise<boolean> | undefined
   /** Bytes sent that have not left this process yet. */
   readonly unread: () => number
   /** Sends what is queued first. */
@@ -51,13 +54,21 @@ export function openChannel<Sent extends object>(
     if (socket.writableLength > maxUnreadBytes) socket.destroy()
   }
 
+  const send = (message: Sent) => write([`${JSON.stringify(message)}\n`])
+
+  async function sendInPieces(message: Sent, isWanted: () => boolean): Promise<boolean> {
+    const pieces = await encodeInPieces(message)
+    if (!isWanted()) return false
+    write([...pieces, '\n'])
+    return true
+  }
+
   return {
-    send: (message) => write([`${JSON.stringify(message)}\n`]),
-    async sendLarge(message, isWanted = () => true) {
-      const pieces = await encodeInPieces(message)
-      if (!isWanted()) return false
-      write([...pieces, '\n'])
-      return true
+    send,
+    sendBody(message, body, isWanted = () => true) {
+      if (isLarge(body)) return sendInPieces(message, isWanted)
+      send(message)
+      return undefined
     },
     unread: () => socket.writableLength,
     close: () => socket.destroySoon(),

@@ -3,7 +3,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { cancellationOf, OperationError, serverStopping } from '../../errors.ts'
 import type { OperationResult, OwnParts } from '../../engine/call/context.ts'
 import type { EventListener } from '../../engine/events/tree-event.ts'
-import { isLarge } from '../../support/encode-large.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import { Unproven } from '../coordinator/local-link.ts'
 import type { Connect } from '../coordinator/meeting-point.ts'
@@ -187,8 +186,11 @@ async function connectMarked(
     if (signal?.aborted === true) throw cancellationOf(signal)
     lastId += 1
     const id = lastId
-    const large = isLargeCall(request)
-    if (large) await sendLarge({ ...request, id }, signal)
+    const body = request.type === 'call' ? request.input : undefined
+    // Nothing is sent if the call was cancelled, or the authority has announced its leaving, while the message was made.
+    const isWanted = () => signal?.aborted !== true && !isLeaving && !isClosed && !isWithdrawn
+    const sending = channel.sendBody({ ...request, id }, body, isWanted)
+    if (sending !== undefined && !(await sending)) throw whyUnsent(signal)
     const onAbort = () => signal !== undefined && cancel(id, cancellationOf(signal))
     signal?.addEventListener('abort', onAbort, { once: true })
     const operation = request.type === 'call' ? request.name : undefined
@@ -196,15 +198,7 @@ async function connectMarked(
     const answer = new Promise<Result>((resolve, reject) =>
       pending.set(id, { resolve, reject, progress, onWait, operation, isNamed })
     )
-    if (!large) channel.send({ ...request, id })
     return answer.finally(() => signal?.removeEventListener('abort', onAbort))
-  }
-
-  /** Nothing is sent if the call was cancelled, or the authority has announced its leaving, while the message was made. */
-  async function sendLarge(message: Request & { readonly id: number }, signal: AbortSignal | undefined): Promise<void> {
-    const isWanted = () => signal?.aborted !== true && !isLeaving && !isClosed && !isWithdrawn
-    if (await channel.sendLarge(message, isWanted)) return
-    throw signal?.aborted === true ? cancellationOf(signal) : serverStopping()
   }
 
   function cancel(id: number, reason: OperationError): void {
@@ -266,9 +260,8 @@ async function connectMarked(
   }
 }
 
-function isLargeCall(request: Request): boolean {
-  const input = request.type === 'call' ? request.input : undefined
-  return typeof input === 'object' && input !== null && isLarge(input as Readonly<Record<string, unknown>>)
+function whyUnsent(signal: AbortSignal | undefined): OperationError {
+  return signal?.aborted === true ? cancellationOf(signal) : serverStopping()
 }
 
 function isNamedCall(request: Request): boolean {
