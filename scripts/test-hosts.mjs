@@ -42,7 +42,7 @@ const suites = [
 ]
 
 /** Of these each host has a mount of its own. */
-const suitesOfVolume = ['coordinator/bricks', 'coordinator/fencing', 'coordinator/linear']
+const suitesOfVolume = ['bricks', 'clocks', 'fencing', 'linear', 'network'].map((name) => `coordinator/${name}`)
 
 const { values: given, positionals: names } = parseArgs({
   options: { volume: { type: 'string' } },

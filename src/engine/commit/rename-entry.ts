@@ -20,6 +20,7 @@ import { renameThrough } from './rename-through.ts'
 import type { Stages } from './stages.ts'
 import type { OpenEntry } from '../files/walk.ts'
 import { removeIfThere, type Writer } from './write-file.ts'
+import { isGone, makeCertainly } from './unanswered.ts'
 import { explainWriteError } from './write-error.ts'
 
 interface RenameSource {
@@ -226,7 +227,10 @@ function renameInPlace({ place: from, path }: RenameSource, { place: to, path: n
   // By two mounts of one folder it is the same entry: on Linux the system refuses that itself.
   if (!descriptorPaths && (from.name === to.name || !canReachBoth(from.directory, to.directory))) return false
   try {
-    from.directory.within((at) => to.directory.within((into) => renameSync(at(from.name), into(to.name))))
+    makeCertainly(
+      () => from.directory.within((at) => to.directory.within((into) => renameSync(at(from.name), into(to.name)))),
+      () => isGone(from.directory, from.name)
+    )
     return true
   } catch (error) {
     if (isErrno(error, 'EXDEV')) return false

@@ -6,7 +6,9 @@ import { fileNotFound } from '../files/read-file.ts'
 import type { OpenNote } from './notes.ts'
 import type { Stage } from './stages.ts'
 import type { OpenEntry } from '../files/walk.ts'
+import { isGone, makeCertainly, Unanswered } from './unanswered.ts'
 import { explainWriteError } from './write-error.ts'
+import { rename } from './write-file.ts'
 
 interface NamedPlace {
   readonly place: OpenEntry
@@ -26,16 +28,21 @@ export function renameThrough(
   to: NamedPlace,
   note: OpenNote | undefined
 ): void {
-  const { directory } = to.place
   let isTaken = false
   try {
-    from.directory.within((at) => renameSync(at(from.name), stage.at(name)))
+    makeCertainly(
+      () => from.directory.within((at) => renameSync(at(from.name), stage.at(name))),
+      () => isGone(from.directory, from.name)
+    )
     isTaken = true
-    directory.within((at) => renameSync(stage.at(name), at(to.place.name)))
+    rename(stage, name, to.place)
   } catch (error) {
-    const isBack = !isTaken || attempt(() => from.directory.within((at) => renameSync(stage.at(name), at(from.name))))
+    const isBack =
+      !(error instanceof Unanswered) &&
+      (!isTaken || attempt(() => from.directory.within((at) => renameSync(stage.at(name), at(from.name)))))
     if (!isBack) {
       note?.leave()
+      stage.doubt()
       throw unknownRename(path, to.path, error)
     }
     const explained = stage.explain(error, to.path)

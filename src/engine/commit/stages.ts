@@ -4,6 +4,7 @@ import { open, rename, writeFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
+import { codeOf } from '../../support/errno.ts'
 import { isErrno, OperationError } from '../../errors.ts'
 import { below } from '../../support/relocate.ts'
 import { replaceFile } from '../../support/replace-file.ts'
@@ -11,6 +12,7 @@ import type { Directory, Shelf } from '../files/directory.ts'
 import { endEarlierRename } from './earlier-notes.ts'
 import type { Root } from '../files/roots.ts'
 import type { OpenEntry } from '../files/walk.ts'
+import { isGone, makeCertainly, Unanswered } from './unanswered.ts'
 import { removeWhole } from '../files/whole-folder.ts'
 import { isOfThisProcess, ownFolder, temporaryName } from '../files/temporary-names.ts'
 
@@ -20,7 +22,9 @@ export interface Stage extends Shelf {
   at(name: string): string
   /** True once another authority has taken it. */
   isTaken(): boolean
-  /** What an error of a change means. @returns an OperationError if the stage was taken, or lies on another file system */
+  /** It is not known whether a change was made: this process must not go on as if it knew its tree. */
+  doubt(): void
+  /** What an error of a change means. @returns an OperationError if the stage was taken, lies on another file system, or does not answer */
   explain(error: unknown, path: string): unknown
 }
 
@@ -36,6 +40,8 @@ export interface Stages {
    * @throws Error of the file system: it takes no changes, or another authority has taken a stage
    */
   touch(): Promise<void>
+  /** Whether a change is in doubt. */
+  isInDoubt(): boolean
   /** Makes or replaces a file in the stage of the first root, by a rename as of any change. */
   replace(name: string, text: string): Promise<void>
   /** Once the changes of earlier authorities are settled, and receipts judged: removes what they have left. */
@@ -45,6 +51,8 @@ export interface Stages {
 /** In the server's own folder. */
 export const stageFolder = 'stage'
 const maxTries = 100
+const toldByNext =
+  'It is not known whether the change was made. This host leaves the tree to the others: if the call has a request_id, send the very same call again, which makes the change once; else read the file, then decide.'
 
 type Own = Pick<Directory, 'at'>
 type Entry = Pick<OpenEntry, 'directory' | 'name'>
@@ -55,6 +63,7 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
   const held = new Map<string, Own>()
   const touched = temporaryName()
   let epoch = -1
+  let isInDoubt = false
 
   function stageOf(root: string): Stage {
     const at = (name: string) =>
@@ -75,7 +84,13 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
           await folder.close()
         }
       },
+      doubt: () => void (isInDoubt = true),
       explain(error, path) {
+        if (error instanceof Unanswered) {
+          isInDoubt = true
+          const message = `The volume of this host failed (${codeOf(error.cause as Error)}) at the change of ${path}. ${toldByNext}`
+          return new OperationError('AUTHORITY_LOST', message, { path, cause: error.cause })
+        }
         if (isErrno(error, 'EXDEV'))
           return new OperationError(
             'WRITE_ERROR',
@@ -111,6 +126,7 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
     async touch() {
       await Promise.all(stages.map(({ stage }) => writeFile(stage.at(touched), '')))
     },
+    isInDoubt: () => isInDoubt,
     async replace(name, text) {
       const { stage } = first
       const made = stage.at(temporaryName())
@@ -127,9 +143,16 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
 
 /** Removes a file by one rename into the stage. @param stage undefined if one host serves the tree */
 export function removeThrough(stage: Stage | undefined, { directory, name }: Entry): void {
-  if (stage === undefined) return directory.within((at) => unlinkSync(at(name)))
+  if (stage === undefined)
+    return makeCertainly(
+      () => directory.within((at) => unlinkSync(at(name))),
+      () => isGone(directory, name)
+    )
   const staged = stage.at(temporaryName())
-  directory.within((at) => renameSync(at(name), staged))
+  makeCertainly(
+    () => directory.within((at) => renameSync(at(name), staged)),
+    () => isGone(directory, name)
+  )
   // If that fails, the next authority removes it.
   attempt(() => unlinkSync(staged))
 }

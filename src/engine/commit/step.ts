@@ -12,6 +12,7 @@ import { removeThrough, type Stage } from './stages.ts'
 import type { OpenEntry } from '../files/walk.ts'
 import { createStaging, type After } from './staging.ts'
 import { createLink, rename, type StagedFile, type Writer } from './write-file.ts'
+import { Unanswered } from './unanswered.ts'
 import { matches, nodeMark, type Mark, type NotedStep } from './note.ts'
 
 /** What is at a path before the transaction. An entry is a link, or a file whose bytes do not matter. */
@@ -116,8 +117,13 @@ export async function prepareStep(
       files,
       check,
       apply() {
-        applyStep({ directory, name }, noted, change.path, stage)
-        isApplied = true
+        try {
+          applyStep({ directory, name }, noted, change.path, stage)
+          isApplied = true
+        } catch (error) {
+          isApplied = error instanceof Unanswered
+          throw error
+        }
       },
       undo() {
         if (!isApplied) return

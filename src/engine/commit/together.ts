@@ -9,6 +9,7 @@ import { makeParents, missingFolders, type MadeParents } from './parents.ts'
 import type { Shelf } from '../files/directory.ts'
 import type { Stages } from './stages.ts'
 import type { Writer } from './write-file.ts'
+import { Unanswered } from './unanswered.ts'
 import { explainWriteError } from './write-error.ts'
 import { prepareStep, type PreparedStep, type Step } from './step.ts'
 import { prepareSwap, withInner } from './swap.ts'
@@ -134,7 +135,8 @@ export function createTogether({ writer, durability, stages, notes, onUnfinished
       apply()
     } catch (error) {
       const stage = stages?.of(changes[0]?.place.path ?? '')
-      if (isNoted && stage?.isTaken() === true) {
+      if (isNoted && stage !== undefined && (error instanceof Unanswered || stage.isTaken())) {
+        stage.doubt()
         note?.leave()
         closePlaces()
         throw lost(current, error)
@@ -149,7 +151,8 @@ export function createTogether({ writer, durability, stages, notes, onUnfinished
       // Only now: a note that a later process finds would be carried out.
       withdraw?.()
       closePlaces()
-      throw explainWriteError(stage === undefined ? error : stage.explain(error, current), current)
+      const known = error instanceof Unanswered ? error.cause : error
+      throw explainWriteError(stage === undefined ? known : stage.explain(known, current), current)
     }
     const after = createAfterChange()
     const places = steps.map(({ place }) => place)

@@ -1,6 +1,7 @@
 // Why a file could not be changed, in words for the caller.
 import { OperationError } from '../../errors.ts'
 import { explainHeldOpen } from './held-open.ts'
+import { Unanswered } from './unanswered.ts'
 import { codeOf } from '../../support/errno.ts'
 import { explainWay, isDenial, isSystemError } from '../files/walk-error.ts'
 
@@ -22,12 +23,13 @@ const reasons: Readonly<Record<string, string>> = {
   EIO: 'the disk failed. Ask the operator to check it before you try again'
 }
 
-/** @returns an OperationError for an error of the system before the change was made, else the error itself */
+/** @returns an OperationError for an error of the system before the change was made, or in doubt of that, else the error itself */
 export function explainWriteError(
   error: unknown,
   path: string,
   code: 'WRITE_ERROR' | 'DELETE_ERROR' | 'RENAME_ERROR' = 'WRITE_ERROR'
 ): unknown {
+  if (error instanceof Unanswered) return undecided(error, path)
   if (!isSystemError(error)) return error
   const held = explainHeldOpen(error, path, code)
   if (held !== undefined) return held
@@ -39,4 +41,10 @@ export function explainWriteError(
   const reason = reasons[cause] ?? `the system answered ${cause}. Try again; if that does not help, notify the operator`
   const message = `Nothing was changed at ${path}: ${reason}.`
   return explainWay(error, path) ?? new OperationError(code, message, { path, cause: error })
+}
+
+/** The process goes on: a repeat of the call gets the same answer. */
+function undecided({ cause }: Unanswered, path: string): OperationError {
+  const message = `The volume failed (${codeOf(cause as Error)}) at the change of ${path}, and it is not known whether the change was made. Read the file once the volume answers, then decide; a new attempt needs another request_id.`
+  return new OperationError('AUTHORITY_LOST', message, { path, details: { undecided: true }, cause })
 }

@@ -10,11 +10,13 @@ import {
   unlinkSync,
   write,
   writeSync,
+  type BigIntStats,
   type Stats
 } from 'node:fs'
 import { promisify } from 'node:util'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno } from '../../errors.ts'
+import { isSameFile } from '../../support/same-file.ts'
 import { ifSupported, isUnsupported } from '../../support/unsupported.ts'
 import { notDurable, notLookedAt, type AfterChange } from './after-change.ts'
 import type { Durability } from './durability.ts'
@@ -26,6 +28,7 @@ import { temporaryName } from '../files/temporary-names.ts'
 import type { FileVersion } from '../files/read-file.ts'
 import type { OpenEntry } from '../files/walk.ts'
 import { StaleFileError } from './preconditions.ts'
+import { isGone, makeCertainly, Unanswered } from './unanswered.ts'
 import { explainWriteError, stopping } from './write-error.ts'
 
 export interface WriteSettings {
@@ -118,7 +121,8 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
 
   /**
    * The bytes are at the place once this returns; `after` takes later failures.
-   * @throws OperationError WRITE_ERROR, ACCESS_DENIED, StaleFileError (creating only), or what `check` throws; then the file is as it was
+   * @throws OperationError WRITE_ERROR, ACCESS_DENIED, StaleFileError (creating only), or what `check` throws; then the file is as it was. AUTHORITY_LOST if
+   * that is not known
    */
   async function writeFile(request: WriteRequest, after: AfterChange): Promise<Written> {
     const { place, path, replaces, check, announce } = request
@@ -141,7 +145,7 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
       if (replaces === undefined) change()
       else freed = freeOnThread(place, change)
     } catch (error) {
-      withdraw?.()
+      if (!(error instanceof Unanswered)) withdraw?.()
       staged?.discard()
       throw explainWriteError(own === undefined ? error : own.explain(error, path), path)
     }
@@ -208,7 +212,10 @@ function setMode(fd: number, own: Stats, mode: number): void {
 /** A new name by link: unlike rename it fails if another program has just created the file. @throws StaleFileError */
 export function createLink(shelf: Shelf, temporary: string, { directory, name }: Entry, path: string): void {
   try {
-    link(shelf, temporary, directory, name)
+    makeCertainly(
+      () => link(shelf, temporary, directory, name),
+      () => isOneFile(shelf.stat(temporary), directory.stat(name))
+    )
   } catch (error) {
     if (isErrno(error, 'EEXIST')) throw new StaleFileError(`created meanwhile: ${path}`, { cause: error })
     // File systems without hard links (FAT, some network ones), and links where no path leads through a descriptor.
@@ -219,7 +226,14 @@ export function createLink(shelf: Shelf, temporary: string, { directory, name }:
 
 /** @param shelf the folder of the entry, or a stage */
 export function rename(shelf: Shelf, temporary: string, { directory, name }: Entry): void {
-  shelf.within((at) => directory.within((into) => renameSync(at(temporary), into(name))))
+  makeCertainly(
+    () => shelf.within((at) => directory.within((into) => renameSync(at(temporary), into(name)))),
+    () => isGone(shelf, temporary)
+  )
+}
+
+function isOneFile(one: BigIntStats | undefined, other: BigIntStats | undefined): boolean {
+  return one !== undefined && other !== undefined && isSameFile(one, other)
 }
 
 export function removeIfThere(shelf: Shelf, name: string): void {

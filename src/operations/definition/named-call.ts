@@ -71,9 +71,10 @@ function replay(outcome: Outcome, isMarked: boolean): object {
   throw OperationError.fromWire(isMarked ? { ...error, details: { ...error.details, replayed: true } } : error)
 }
 
-/** The change was made, and only what comes after it has failed. */
+/** The change was made, and only what comes after it has failed, or nobody can tell. */
 function isApplied(error: unknown): error is OperationError {
-  return error instanceof OperationError && error.details?.['applied'] === true
+  const { details } = error instanceof OperationError ? error : {}
+  return details?.['applied'] === true || details?.['undecided'] === true
 }
 
 const requestIdValidator = new Validator<string>('request_id', RequestId)

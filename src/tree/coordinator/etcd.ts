@@ -197,7 +197,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
       const found = await client.read(key())
       if (found !== undefined) follow(found)
     },
-    isInPlace: () => performance.now() < deadline,
+    isInPlace: () => performance.now() < deadline && !volume.isLost(),
     leader: () => (term === undefined ? followed?.leader?.pid : process.pid),
     leaderHint: '',
     epoch: () => term?.epoch,

@@ -1,14 +1,14 @@
 // Hosts whose volume loses servers of its own: one of three, without which all of them go on; then two, without which none can change anything.
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import t from 'tap'
+import { lengthOf } from '../../fixtures/length.ts'
 import { errorsOf, healthOf } from '../../fixtures/processes.ts'
-import { untilWithin } from '../../fixtures/until.ts'
+import { until, untilWithin } from '../../fixtures/until.ts'
 import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
 import { startHost, ttlSeconds } from './fixtures/hosts.ts'
-import { lacksBricks, makeVolume, type Brick, type Mount } from './fixtures/volumes.ts'
+import { lacksBricks, makeVolume, serves, type Brick } from './fixtures/volumes.ts'
 import {
   backMs,
+  findDenied,
   findDisorder,
   findLost,
   longestPause,
@@ -23,10 +23,15 @@ const files = ['a.txt', 'b.txt']
 const limitSeconds = 60
 /** Clients ask for a brick that they have lost every three seconds, and what it lacks is copied to it then. */
 const patienceMs = 15_000
+/** So long the whole volume answers nothing. */
+const silentMs = lengthOf({ full: 30_000, short: 8000 })
 
 t.test('bricks die and come back', { skip: lacksEtcd || lacksBricks }, async (t) => {
   const etcd = await startEtcd(t)
-  const { tree, mounts, bricks, isWhole } = await makeVolume(t, Object.fromEntries(files.map((file) => [file, ''])), 2)
+  const { tree, mounts, bricks, isWhole } = await makeVolume(t, {
+    files: Object.fromEntries(files.map((file) => [file, ''])),
+    clients: [{}, {}]
+  })
   const [one, two] = bricks as [Brick, Brick]
   const over = new AbortController()
   t.teardown(() => over.abort())
@@ -34,7 +39,7 @@ t.test('bricks die and come back', { skip: lacksEtcd || lacksBricks }, async (t)
     mounts.map((mount) => startSupervised(() => startHost(t, { etcd, ...mount }), over.signal))
   )
   const writers = startWriters(t, { tree, files, hosts, clientsPerHost: 4 })
-  const { written } = writers
+  const { written, refused } = writers
   const both = [0, 1]
 
   /** Each host has answered changes that were sent later than in `seconds`. */
@@ -53,7 +58,7 @@ t.test('bricks die and come back', { skip: lacksEtcd || lacksBricks }, async (t)
    * After two of three bricks were lost, and one has been started again: a file whose name leads to different files on the two that are
    * there has no majority, and GlusterFS corrects folders only with all of their bricks. Then the hosts owe nothing before `last` is back.
    */
-  async function untilServedAgain(what: string, last: Brick): Promise<void> {
+  async function untilServedAgain(what: string, last?: Brick): Promise<void> {
     const startedAt = performance.now()
     let servesAt = Infinity
     const look = async () => {
@@ -66,7 +71,7 @@ t.test('bricks die and come back', { skip: lacksEtcd || lacksBricks }, async (t)
     })
     const hasServed = isWritten() || servesAt < Infinity
     if (!hasServed) {
-      last.startAgain()
+      last?.startAgain()
       await untilWithin(limitSeconds, 'GlusterFS gives the files out with all bricks', async () => {
         await look()
         // The look fails, too, if a file goes while it is read.
@@ -80,31 +85,44 @@ t.test('bricks die and come back', { skip: lacksEtcd || lacksBricks }, async (t)
     const volume = hasServed ? 'one was back' : 'both were back: with one GlusterFS gave out no files'
     t.comment(`${what}: changes again ${Math.round(untilWritten(written, startedAt))} ms after a start, when ${volume}`)
     t.ok(ms <= backMs, `changes are made again ${Math.round(ms)} ms after the volume serves`)
-    if (hasServed) last.startAgain()
+    if (hasServed) last?.startAgain()
     await untilWhole()
     await untilAllWrite()
   }
 
-  await untilAllWrite()
-  const programs = hosts.map(({ program }) => program)
-  for (const brick of bricks) {
-    const killedAt = performance.now()
-    brick.kill()
+  async function disturb(what: string, begin: () => void, end: () => void): Promise<void> {
+    const begunAt = performance.now()
+    begin()
     await untilLaterWrites()
-    brick.startAgain()
+    end()
     await untilWhole()
     await untilLaterWrites()
-    const pauses = both.map((host) => Math.round(longestPause(written, host, killedAt, performance.now())))
-    t.comment(`one of three died and came back: longest pause ${Math.max(...pauses)} ms`)
+    const pauses = both.map((host) => Math.round(longestPause(written, host, begunAt, performance.now())))
+    t.comment(`one of three ${what}: longest pause ${Math.max(...pauses)} ms`)
   }
+
+  await untilAllWrite()
+  const programs = hosts.map(({ program }) => program)
+  for (const brick of bricks) await disturb('died and came back', brick.kill, brick.startAgain)
   const errors = programs.flatMap((program) => errorsOf(program))
   t.ok(
     programs.every(({ process: child }) => child.exitCode === null),
     `no host leaves for one brick: ${errors.join(' | ')}`
   )
 
-  const roles = await Promise.all(programs.map(async ({ url }) => (await healthOf(url))['role']))
-  const [authority, other] = [programs[roles.indexOf('authority')]!, programs[roles.indexOf('relay')]!]
+  // Whoever waits for it waits for longer than a host waits for its volume.
+  for (const brick of bricks) await disturb('hung and went on', brick.stop, brick.goOn)
+
+  for (const brick of bricks) brick.stop()
+  const silentAt = performance.now()
+  await until(() => performance.now() > silentAt + silentMs)
+  for (const brick of bricks) brick.goOn()
+  await untilServedAgain('all hung')
+  await untilAllWrite()
+
+  const last = hosts.map(({ program }) => program)
+  const roles = await Promise.all(last.map(async ({ url }) => (await healthOf(url))['role']))
+  const [authority, other] = [last[roles.indexOf('authority')]!, last[roles.indexOf('relay')]!]
   one.kill()
   two.kill()
   await untilWithin(limitSeconds, 'the authority leaves', () => authority.process.exitCode !== null)
@@ -118,13 +136,5 @@ t.test('bricks die and come back', { skip: lacksEtcd || lacksBricks }, async (t)
   over.abort()
   t.strictSame(findLost(tree, files, written), [], `of ${written.length} lines`)
   t.strictSame(findDisorder(tree, files, written), [])
+  t.strictSame(findDenied(tree, refused), [], `of ${refused.length} lines that were refused`)
 })
-
-/** Whether the volume serves: all that is there can be read, and a file be made, without any program of ours. */
-async function serves({ tree }: Mount): Promise<boolean> {
-  const look = 'find "$0" -type f -exec cat {} + > /dev/null && touch "$0/looked" && rm "$0/looked"'
-  return promisify(execFile)('sh', ['-c', look, tree.root], { timeout: 5000, killSignal: 'SIGKILL' }).then(
-    () => true,
-    () => false
-  )
-}

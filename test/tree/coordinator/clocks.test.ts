@@ -2,10 +2,10 @@
 import t from 'tap'
 import { isLong, lengthOf, someOf } from '../../fixtures/length.ts'
 import { post } from '../../fixtures/processes.ts'
-import { makeTree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
 import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
 import { startHost, ttlSeconds } from './fixtures/hosts.ts'
+import { lacksVolume, makeVolume, type Mount } from './fixtures/volumes.ts'
 import { createWallClock, lacksClocks } from './fixtures/wall-clock.ts'
 import {
   backMs,
@@ -32,70 +32,80 @@ const plays = [
 const clientsPerHost = lengthOf({ full: 4, short: 1 })
 const files = ['a.txt', 'b.txt']
 
+type WallClock = ReturnType<typeof createWallClock>
+
 interface Member extends Host {
-  readonly clock: ReturnType<typeof createWallClock>
+  readonly clock: WallClock
 }
 
-t.test('one writer at a time, whatever a host takes the time for', { skip: lacksEtcd || lacksClocks }, async (t) => {
-  const etcd = await startEtcd(t)
-  const tree = makeTree(t, { ...Object.fromEntries(files.map((file) => [file, ''])), 'held.txt': '' })
-  const over = new AbortController()
-  t.teardown(() => over.abort())
-  const addMember = async (): Promise<Member> => {
-    const clock = createWallClock(t)
-    const start = () => startHost(t, { etcd, tree, environment: clock.environment })
-    return Object.assign(await startSupervised(start, over.signal), { clock })
-  }
-  const members = [await addMember(), await addMember()] as const
-  const roles = () => Promise.all(members.map((member) => roleOf(member)))
-  const { written, stop } = startWriters(t, { tree, files, hosts: members, clientsPerHost })
-  const untilBothServe = () => until(async () => (await roles()).toSorted().join() === 'authority,relay')
-  await untilBothServe()
-  const ask = (operation: string, input: object) => post(members[0].program.url, operation, input)
-  const { results } = await ask('lock_try', { filepaths: ['held.txt'], agent_id: 'holder', ttl_seconds: 250 })
-  const { fencing_token } = results[0]
-
-  async function play(role: 'authority' | 'relay', seconds: number): Promise<void> {
-    const before = await roles()
-    const { clock, program } = members[before.indexOf(role)] as Member
-    clock.set(seconds)
-    const setAt = performance.now()
-    // It names the time in its answers: the step has come to it.
-    await until(async () => {
-      const date = (await fetch(`${program.url}/health`)).headers.get('date') ?? ''
-      return Math.abs(Date.parse(date) - Date.now() - seconds * 1000) < 60_000
+t.test(
+  'one writer at a time, whatever a host takes the time for',
+  { skip: lacksEtcd || lacksClocks || lacksVolume },
+  async (t) => {
+    const etcd = await startEtcd(t)
+    // A host's client of the volume has the clock of the host.
+    const clocks = [createWallClock(t), createWallClock(t)] as const
+    const { tree, mounts } = await makeVolume(t, {
+      files: { ...Object.fromEntries(files.map((file) => [file, ''])), 'held.txt': '' },
+      clients: clocks
     })
-    // Long enough for a lease to end, and for its renewals.
-    await until(() => performance.now() - setAt > 1.5 * ttlSeconds * 1000)
-    const lookedAt = performance.now()
-    await until(() => [0, 1].every((host) => Number.isFinite(untilWritten(written, lookedAt, host))))
-    const pause = Math.max(...[0, 1].map((host) => longestPause(written, host, setAt, performance.now())))
-    t.comment(`${role} set to ${seconds} s: the longest pause was ${Math.round(pause)} ms`)
-    if (!isLong) return
-    t.ok(pause < backMs)
-    t.strictSame(await roles(), before, 'no other host was elected')
+    const over = new AbortController()
+    t.teardown(() => over.abort())
+    const addMember = async (clock: WallClock, mount: Mount): Promise<Member> => {
+      const start = () => startHost(t, { etcd, ...mount, environment: clock.environment })
+      return Object.assign(await startSupervised(start, over.signal), { clock })
+    }
+    const members = [await addMember(clocks[0], mounts[0]!), await addMember(clocks[1], mounts[1]!)] as const
+    const roles = () => Promise.all(members.map((member) => roleOf(member)))
+    const { written, stop } = startWriters(t, { tree, files, hosts: members, clientsPerHost })
+    const untilBothServe = () => until(async () => (await roles()).toSorted().join() === 'authority,relay')
+    await untilBothServe()
+    const ask = (operation: string, input: object) => post(members[0].program.url, operation, input)
+    const { results } = await ask('lock_try', { filepaths: ['held.txt'], agent_id: 'holder', ttl_seconds: 250 })
+    const { fencing_token } = results[0]
+
+    async function play(role: 'authority' | 'relay', seconds: number): Promise<void> {
+      const before = await roles()
+      const { clock, program } = members[before.indexOf(role)] as Member
+      clock.set(seconds)
+      const setAt = performance.now()
+      // It names the time in its answers: the step has come to it.
+      await until(async () => {
+        const date = (await fetch(`${program.url}/health`)).headers.get('date') ?? ''
+        return Math.abs(Date.parse(date) - Date.now() - seconds * 1000) < 60_000
+      })
+      // Long enough for a lease to end, and for its renewals.
+      await until(() => performance.now() - setAt > 1.5 * ttlSeconds * 1000)
+      const lookedAt = performance.now()
+      await until(() => [0, 1].every((host) => Number.isFinite(untilWritten(written, lookedAt, host))))
+      const pause = Math.max(...[0, 1].map((host) => longestPause(written, host, setAt, performance.now())))
+      t.comment(`${role} set to ${seconds} s: the longest pause was ${Math.round(pause)} ms`)
+      if (!isLong) return
+      t.ok(pause < backMs)
+      t.strictSame(await roles(), before, 'no other host was elected')
+    }
+
+    for (let round = 0; round < rounds; round += 1)
+      for (const [role, seconds] of someOf(plays, 2)) await play(role, seconds)
+
+    const killed = (await roles()).indexOf('authority')
+    members.forEach(({ clock }, at) => clock.set(at === killed ? hour : -hour))
+    members[killed]?.program.process.kill('SIGKILL')
+    const killedAt = performance.now()
+    await until(() => Number.isFinite(untilWritten(written, killedAt, 1 - killed)))
+    const pause = untilWritten(written, killedAt, 1 - killed)
+    t.comment(`the authority killed, and the next one two hours behind: changes after ${Math.round(pause)} ms`)
+    if (isLong) t.ok(pause < backMs)
+    await untilBothServe()
+    t.match(
+      await ask('lock_status', { filepaths: ['held.txt'], agent_id: 'holder' }),
+      { results: [{ held_by_me: true, fencing_token }] },
+      'the lease goes on'
+    )
+    over.abort()
+    await stop()
+    t.strictSame(findLost(tree, files, written), [], `of ${written.length} lines`)
+    t.strictSame(findDisorder(tree, files, written), [])
+    t.comment(`${written.length} lines`)
   }
-
-  for (let round = 0; round < rounds; round += 1)
-    for (const [role, seconds] of someOf(plays, 2)) await play(role, seconds)
-
-  const killed = (await roles()).indexOf('authority')
-  members.forEach(({ clock }, at) => clock.set(at === killed ? hour : -hour))
-  members[killed]?.program.process.kill('SIGKILL')
-  const killedAt = performance.now()
-  await until(() => Number.isFinite(untilWritten(written, killedAt, 1 - killed)))
-  const pause = untilWritten(written, killedAt, 1 - killed)
-  t.comment(`the authority killed, and the next one two hours behind: changes after ${Math.round(pause)} ms`)
-  if (isLong) t.ok(pause < backMs)
-  await untilBothServe()
-  t.match(
-    await ask('lock_status', { filepaths: ['held.txt'], agent_id: 'holder' }),
-    { results: [{ held_by_me: true, fencing_token }] },
-    'the lease goes on'
-  )
-  over.abort()
-  await stop()
-  t.strictSame(findLost(tree, files, written), [], `of ${written.length} lines`)
-  t.strictSame(findDisorder(tree, files, written), [])
-  t.comment(`${written.length} lines`)
-})
+)

@@ -29,10 +29,12 @@ const changesMeanwhile = 12
 
 /** The process stops itself between its last check and the rename if a file asks for it. */
 const pauseBeforeRename = [
-  'shelf.within((at) => directory.within((into) => (0, node_fs.renameSync)(at(temporary), into(name))));',
-  `const asked = process.env.PAUSE_FILE;
-  if (asked && (0, node_fs.existsSync)(asked)) { (0, node_fs.rmSync)(asked); process.kill(process.pid, "SIGSTOP"); }
-  shelf.within((at) => directory.within((into) => (0, node_fs.renameSync)(at(temporary), into(name))));`
+  '() => shelf.within((at) => directory.within((into) => (0, node_fs.renameSync)(at(temporary), into(name))))',
+  `() => {
+    const asked = process.env.PAUSE_FILE;
+    if (asked && (0, node_fs.existsSync)(asked)) { (0, node_fs.rmSync)(asked); process.kill(process.pid, "SIGSTOP"); }
+    shelf.within((at) => directory.within((into) => (0, node_fs.renameSync)(at(temporary), into(name))));
+  }`
 ] as const
 
 /** New versions are made beside their files, as on a single host. */
@@ -50,15 +52,17 @@ interface Scene {
 }
 
 async function play(t: Test, etcd: Etcd, program: string): Promise<Scene> {
-  const { tree, mounts } = await makeVolume(t, Object.fromEntries(files.map((file) => [file, ''])), 2)
+  const { tree, mounts } = await makeVolume(t, {
+    files: Object.fromEntries(files.map((file) => [file, ''])),
+    clients: [{}, {}]
+  })
   const asked = makeTree(t)
   const over = new AbortController()
   t.teardown(() => over.abort())
   const hosts = await Promise.all(
     ['one', 'two'].map(async (name, index) => {
       const pauseFile = asked.path(name)
-      const mount = mounts[index % mounts.length]!
-      const start = () => startHost(t, { etcd, ...mount, program, environment: { PAUSE_FILE: pauseFile } })
+      const start = () => startHost(t, { etcd, ...mounts[index]!, program, environment: { PAUSE_FILE: pauseFile } })
       return Object.assign(await startSupervised(start, over.signal), { pauseFile })
     })
   )

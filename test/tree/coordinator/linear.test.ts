@@ -46,13 +46,15 @@ t.test(
   { skip: lacksEtcd || lacksVolume },
   async (t) => {
     const etcd = await startEtcd(t)
-    const { tree, mounts } = await makeVolume(t, Object.fromEntries(files.map((file) => [file, file])), 3)
+    const { tree, mounts } = await makeVolume(t, {
+      files: Object.fromEntries(files.map((file) => [file, file])),
+      clients: [{}, {}, {}]
+    })
     const over = new AbortController()
     t.teardown(() => over.abort())
     const environment = { ASYNC_CRUD_MCP_CRUD__DURABILITY: 'rename' }
     const startAt = (mount: Mount) => () => startHost(t, { etcd, ...mount, environment })
-    const places = [0, 1, 2].map((index) => mounts[index % mounts.length]!)
-    const hosts = await Promise.all(places.map((mount) => startSupervised(startAt(mount), over.signal)))
+    const hosts = await Promise.all(mounts.map((mount) => startSupervised(startAt(mount), over.signal)))
     const acts: FileAct[] = []
     const counts: Record<string, number> = {}
     const problems: Answer[] = []

@@ -2,14 +2,15 @@
 import { spawn } from 'node:child_process'
 import t, { type Test } from 'tap'
 import { isLong, lengthOf } from '../../fixtures/length.ts'
-import { post } from '../../fixtures/processes.ts'
-import { makeTree } from '../../fixtures/tree.ts'
+import { errorsOf, post } from '../../fixtures/processes.ts'
 import { until } from '../../fixtures/until.ts'
 import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
 import { startHost, ttlSeconds } from './fixtures/hosts.ts'
 import { createNetworks, intoNamespaces, lacksNamespaces, type Machine, type Network } from './fixtures/network.ts'
+import { lacksBricks, lacksVolume, makeVolume, serves, volumeTimeoutSeconds, type Mount } from './fixtures/volumes.ts'
 import {
   backMs,
+  findDenied,
   findDisorder,
   findLost,
   longestPause,
@@ -21,7 +22,6 @@ import {
 } from './fixtures/writers.ts'
 
 t.setTimeout(1_800_000)
-const rounds = lengthOf({ long: 40, full: 4, short: 1 })
 const files = ['a.txt', 'b.txt']
 const token = 'a token of the clients'
 
@@ -31,37 +31,55 @@ interface Cut {
   readonly from: readonly Network[]
 }
 
+/** Only if the volume is reached over a network. */
+const cutsOfVolume: readonly Cut[] = [
+  { title: 'the authority from its volume', role: 'authority', from: ['volume'] },
+  {
+    title: 'the authority from etcd, the other host and its volume',
+    role: 'authority',
+    from: ['etcd', 'hosts', 'volume']
+  },
+  { title: 'the relay from its volume', role: 'relay', from: ['volume'] }
+]
+
 const cuts: readonly Cut[] = [
   { title: 'the authority from etcd and from the other host', role: 'authority', from: ['etcd', 'hosts'] },
   { title: 'the relay from etcd and from the authority', role: 'relay', from: ['etcd', 'hosts'] },
   { title: 'the authority from etcd', role: 'authority', from: ['etcd'] },
-  { title: 'the hosts from one another', role: 'relay', from: ['hosts'] }
+  { title: 'the hosts from one another', role: 'relay', from: ['hosts'] },
+  ...(lacksBricks === false ? cutsOfVolume : [])
 ]
+const rounds = lengthOf({ long: 10 * cuts.length, full: cuts.length, short: 1 })
 
 interface Member extends Host {
   readonly machine: Machine
+  readonly mount: Mount
 }
 
 async function playRounds(t: Test): Promise<void> {
   const network = createNetworks()
   const etcd = await startEtcd(t, 1, network.ownAddress('etcd'))
-  const tree = makeTree(t, Object.fromEntries(files.map((file) => [file, ''])))
+  const machines = [await network.addMachine(t), await network.addMachine(t)] as const
+  const { tree, mounts } = await makeVolume(t, {
+    files: Object.fromEntries(files.map((file) => [file, ''])),
+    clients: machines,
+    address: network.ownAddress('volume')
+  })
   const over = new AbortController()
   t.teardown(() => over.abort())
 
-  async function addMember(): Promise<Member> {
-    const machine = await network.addMachine(t)
+  async function addMember(machine: Machine, mount: Mount): Promise<Member> {
     const environment = {
       ASYNC_CRUD_MCP_DAEMON__HOST: machine.addressOn('clients'),
       ASYNC_CRUD_MCP_DAEMON__TOKEN: token,
       ASYNC_CRUD_MCP_TREE__ADVERTISE: `${machine.addressOn('hosts')}:0`
     }
-    const start = () => startHost(t, { etcd, tree, environment, prefix: machine.prefix })
-    return Object.assign(await startSupervised(start, over.signal), { machine })
+    const start = () => startHost(t, { etcd, ...mount, environment, prefix: machine.prefix })
+    return Object.assign(await startSupervised(start, over.signal), { machine, mount })
   }
 
-  const members = [await addMember(), await addMember()] as const
-  const { written, stop } = startWriters(t, { tree, files, hosts: members, clientsPerHost: 4, token })
+  const members = [await addMember(machines[0], mounts[0]!), await addMember(machines[1], mounts[1]!)] as const
+  const { written, refused, stop } = startWriters(t, { tree, files, hosts: members, clientsPerHost: 4, token })
 
   async function find(role: string): Promise<number> {
     let found = -1
@@ -78,6 +96,9 @@ async function playRounds(t: Test): Promise<void> {
     const other = 1 - at
     const target = members[at] as Member
     const { program } = target
+    const losesVolume = from.includes('volume')
+    const mustEnd = losesVolume && role === 'authority'
+    const goesOn = losesVolume && role === 'relay'
     await until(() => [0, 1].every((host) => written.slice(-20).some((each) => each.host === host)))
     for (const network of from) target.machine.cut(network)
     const cutAt = performance.now()
@@ -87,23 +108,38 @@ async function playRounds(t: Test): Promise<void> {
     const servesAt = performance.now()
     // Meanwhile what is cut off looks several times for etcd, and for what the other host has taken away from it.
     await until(() => written.some((each) => each.host === other && each.sentAt > servesAt + ttlSeconds * 500))
-    t.equal(program.process.exitCode, null, 'a host that is cut off from etcd goes on answering')
-    if (role === 'authority') {
-      t.match(await ask('async_append', { content: 'too late\n' }), { error_code: 'OVERLOADED' })
-      t.match(await ask('async_read', {}), { status: 'ok', notices: [{ type: 'no_authority' }] })
-    } else await until(async () => (await roleOf(target, token)) === 'none')
+    if (!losesVolume) {
+      t.equal(program.process.exitCode, null, 'a host that is cut off from etcd goes on answering')
+      if (role === 'authority') {
+        t.match(await ask('async_append', { content: 'too late\n' }), { error_code: 'OVERLOADED' })
+        t.match(await ask('async_read', {}), { status: 'ok', notices: [{ type: 'no_authority' }] })
+      } else await until(async () => (await roleOf(target, token)) === 'none')
+    } else if (goesOn) {
+      const since = performance.now()
+      await until(() => Number.isFinite(untilWritten(written, since, at)))
+      t.pass('the clients of a relay go on without its volume')
+    }
     for (const network of from) target.machine.mend(network)
     const mendedAt = performance.now()
-    await until(() => Number.isFinite(untilWritten(written, mendedAt, at)))
+    // Its client of the volume takes its time.
+    await until(async () => !losesVolume || (await serves(target.mount)))
+    const backAt = performance.now()
+    await until(() => Number.isFinite(untilWritten(written, backAt, at)))
+    if (mustEnd) {
+      t.equal(program.process.exitCode, 1)
+      const said = errorsOf(program).filter((text) => /cut off from etcd or from its volume.*start it again/.test(text))
+      t.equal(said.length, 1, 'it says once what has happened')
+    }
 
-    const back = untilWritten(written, mendedAt, at)
+    const back = untilWritten(written, backAt, at)
     const pause = longestPause(written, other, cutAt, mendedAt)
     t.comment(`${title}: the longest pause of the other host's clients was ${Math.round(pause)} ms`)
-    t.comment(`its own clients went on ${Math.round(back)} ms after the network was back`)
+    if (losesVolume) t.comment(`its volume served ${Math.round(backAt - mendedAt)} ms after the network was back`)
+    t.comment(`its own clients went on ${Math.round(back)} ms later`)
     const late = written.filter((each) => each.host === at && each.sentAt > servesAt && each.answeredAt < mendedAt)
-    t.strictSame(late, [], 'what is cut off has made no change since the other host serves the tree')
+    if (!goesOn) t.strictSame(late, [], 'what is cut off has made no change since the other host serves the tree')
     if (!isLong) return
-    t.ok(pause < backMs, title)
+    t.ok(pause < backMs + (losesVolume ? volumeTimeoutSeconds * 1000 : 0), title)
     t.ok(back < backMs, title)
   }
 
@@ -112,11 +148,12 @@ async function playRounds(t: Test): Promise<void> {
   await stop()
   t.strictSame(findLost(tree, files, written), [], `of ${written.length} lines`)
   t.strictSame(findDisorder(tree, files, written), [])
+  t.strictSame(findDenied(tree, refused), [], `of ${refused.length} lines that were refused`)
   t.notOk(tree.read('a.txt').includes('too late'))
   t.comment(`${written.length} lines`)
 }
 
-const skip = lacksEtcd || lacksNamespaces
+const skip = lacksEtcd || lacksNamespaces || lacksVolume
 const title = `one writer at a time, and service comes back, in ${rounds} rounds`
 if (skip !== false) t.test(title, { skip }, async () => {})
 else if (process.env['TEST_NAMESPACES'] === 'own') t.test(title, playRounds)

@@ -12,8 +12,8 @@ const append = (url: string) => post(url, 'async_append', { path: 'a.txt', conte
 
 async function startFirst(t: Test, keepsLooks: boolean) {
   const etcd = await startEtcd(t)
-  const { mounts } = await makeVolumeOf('sshfs', t, { 'a.txt': '' }, 2, keepsLooks)
-  const first = await startHost(t, { etcd, ...mounts[0] })
+  const { mounts } = await makeVolumeOf('sshfs', t, { files: { 'a.txt': '' }, clients: [{}, {}], keepsLooks })
+  const first = await startHost(t, { etcd, ...mounts[0]! })
   t.match(await append(first.url), { status: 'ok' })
   return { first, startSecond: () => startHost(t, { etcd, ...mounts[1]! }) }
 }
