@@ -176,7 +176,7 @@ export const errorTable = {
     jsonRpcCode: internalError,
     retryable: true,
     meaning:
-      'The process that carried out the call has ended, or does not answer any more. Read the file to see whether the change was made.'
+      'The process that carried out the call has ended, or it or its volume does not answer any more. Read the file to see whether the change was made.'
   },
   UNAUTHORIZED: {
     httpStatus: 401,

@@ -12,6 +12,7 @@ import type { Durability } from './durability.ts'
 import { fromEarlierNote } from './earlier-notes.ts'
 import { isNotedStep, type Note, type NoteAuthor, type NotedStep } from './note.ts'
 import type { Stage } from './stages.ts'
+import { Unanswered } from './unanswered.ts'
 import { removeIfThere, rename } from './write-file.ts'
 import { readText } from '../../support/read-text.ts'
 
@@ -84,6 +85,12 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
         present = name
       } catch (error) {
         attempt(() => removeIfThere(shelf, temporary))
+        if (error instanceof Unanswered) {
+          // It may be there, and a later process would carry it out.
+          present = name
+          stage?.doubt()
+          throw error
+        }
         throw stage === undefined ? error : stage.explain(error, steps[0]?.path ?? name)
       }
       if (isDurable) await own.sync()

@@ -135,7 +135,7 @@ export function createTogether({ writer, durability, stages, notes, onUnfinished
       apply()
     } catch (error) {
       const stage = stages?.of(changes[0]?.place.path ?? '')
-      if (isNoted && stage !== undefined && (error instanceof Unanswered || stage.isTaken())) {
+      if (stage !== undefined && (error instanceof Unanswered || (isNoted && stage.isTaken()))) {
         stage.doubt()
         note?.leave()
         closePlaces()
@@ -180,9 +180,9 @@ function foldersOf(steps: readonly PreparedStep[]): Shelf[] {
   return [...new Map(all.map((folder) => [folder.path, folder])).values()]
 }
 
-/** The next authority finds the note. */
+/** The next authority finds the note, if it is there. */
 function lost(path: string, cause: unknown): OperationError {
-  const message = `Another host has taken over the tree during a transaction, at ${path}. That host makes all of its changes, or none: read the files, then decide.`
+  const message = `This host lost the tree during a transaction, at ${path}. The next host makes all of its changes, or none: read the files, then decide.`
   return new OperationError('AUTHORITY_LOST', message, { path, cause })
 }
 

@@ -12,7 +12,7 @@ import { startHost } from '../../tree/coordinator/fixtures/hosts.ts'
 
 /**
  * The first rename, link or unlink of a name in `lost` beside the tree is made, or with "refuse" before the name is not, and answered by an
- * error. With "silent" before the name, the files of the tree answer nothing from then on, for as long as there is `lost`.
+ * error; "note" names the note of a transaction. With "silent" before the name, the files of the tree answer nothing from then on, for as long as there is `lost`.
  */
 const losesAnswers = (lost: string, root: string) => `
   const { renameSync, linkSync, unlinkSync, lstatSync, openSync, readFileSync, writeFileSync, rmSync, promises } = fs
@@ -22,7 +22,8 @@ const losesAnswers = (lost: string, root: string) => `
   const around = (change, syscall) => (...args) => {
     if (isSilent()) fail('ENOTCONN', syscall)
     const [how, name] = read().split(' ')
-    if (!args.some((path) => String(path).split('/').pop() === name)) return change(...args)
+    const isNamed = (base) => (name === 'note' ? /^change-.*[.]json$/.test(base) : base === name)
+    if (!args.some((path) => isNamed(String(path).split('/').pop()))) return change(...args)
     if (how !== 'refuse') change(...args)
     if (how === 'silent') writeFileSync(lost, how)
     else rmSync(lost)
@@ -90,8 +91,33 @@ async function startAlone(t: Test) {
   return { tree, beside, url }
 }
 
-for (const [operation, input] of Object.entries(changes) as [Change, object][]) {
-  const call = { ...input, agent_id: 'one', request_id: 'the change' }
+const requestOf = (operation: Change) => ({ ...changes[operation], agent_id: 'one', request_id: 'the change' })
+
+/** @param lost a name in the call of the system that is not answered */
+async function playHosts(t: Test, operation: Change, lost: string): Promise<void> {
+  const call = requestOf(operation)
+  const etcd = await startEtcd(t)
+  const tree = makeTree(t, before)
+  const beside = makeTree(t)
+  const environment = { NODE_OPTIONS: `--import ${preload(losesAnswers(beside.path('lost'), tree.root))}` }
+  const first = await startHost(t, { etcd, tree, environment })
+  t.match(await post(first.url, 'async_read', { path: 'a.txt' }), { status: 'ok' })
+  const second = await startHost(t, { etcd, tree })
+  await until(async () => (await healthOf(second.url))['role'] === 'relay')
+  const ended = once(first.process, 'exit')
+  beside.write('lost', `silent ${lost}`)
+  const answer = await post(first.url, operation, call)
+  t.match(answer, {
+    error_code: 'AUTHORITY_LOST',
+    message: /(?:next|that) host (?:ends|makes)|has a request_id, send the very same call again/i
+  })
+  t.strictSame(await ended, [1, null])
+  t.match(await post(second.url, operation, call), { status: 'ok', replayed: true })
+  t.strictSame(filesOf(tree), made[operation])
+}
+
+for (const operation of Object.keys(changes) as Change[]) {
+  const call = requestOf(operation)
 
   t.test(`${operation}: made, and the answer of the system is lost`, async (t) => {
     const { tree, beside, url } = await startAlone(t)
@@ -127,24 +153,11 @@ for (const [operation, input] of Object.entries(changes) as [Change, object][]) 
     t.strictSame(filesOf(tree), isSeveral ? before : made[operation])
   })
 
-  t.test(`${operation}: made by one host, whose volume falls silent`, { skip: lacksEtcd }, async (t) => {
-    const etcd = await startEtcd(t)
-    const tree = makeTree(t, before)
-    const beside = makeTree(t)
-    const environment = { NODE_OPTIONS: `--import ${preload(losesAnswers(beside.path('lost'), tree.root))}` }
-    const first = await startHost(t, { etcd, tree, environment })
-    t.match(await post(first.url, 'async_read', { path: 'a.txt' }), { status: 'ok' })
-    const second = await startHost(t, { etcd, tree })
-    await until(async () => (await healthOf(second.url))['role'] === 'relay')
-    const ended = once(first.process, 'exit')
-    beside.write('lost', `silent ${named[operation]}`)
-    const answer = await post(first.url, operation, call)
-    t.match(answer, {
-      error_code: 'AUTHORITY_LOST',
-      message: /(?:next|that) host (?:ends|makes)|has a request_id, send the very same call again/i
-    })
-    t.strictSame(await ended, [1, null])
-    t.match(await post(second.url, operation, call), { status: 'ok', replayed: true })
-    t.strictSame(filesOf(tree), made[operation])
-  })
+  t.test(`${operation}: made by one host, whose volume falls silent`, { skip: lacksEtcd }, (t) =>
+    playHosts(t, operation, named[operation])
+  )
 }
+
+t.test('the note of a transaction is made by one host, whose volume falls silent', { skip: lacksEtcd }, (t) =>
+  playHosts(t, 'async_transaction', 'note')
+)
