@@ -1,6 +1,6 @@
 // Where several hosts make changes ready. A change takes effect by one rename out of its root's stage, which the next authority takes away.
 import { linkSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
-import { open, rename, writeFile } from 'node:fs/promises'
+import { open, rename, unlink, writeFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
@@ -44,8 +44,11 @@ export interface Stages {
   isInDoubt(): boolean
   /** Makes or replaces a file in the stage of the first root, by a rename as of any change. */
   replace(name: string, text: string): Promise<void>
-  /** Once the changes of earlier authorities are settled, and receipts judged: removes what they have left. */
-  sweep(): void
+  /**
+   * Once the changes of earlier authorities are settled, and receipts judged: removes what they have left. Nobody need wait for it: on
+   * GlusterFS the removal of a file that a client wrote when it was cut off may never end.
+   */
+  sweep(): Promise<void>
 }
 
 /** In the server's own folder. */
@@ -133,10 +136,10 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
       await writeFile(made, text)
       await rename(made, stage.at(name))
     },
-    sweep() {
+    async sweep() {
       for (const { stage } of stages)
         for (const name of readdirSync(stage.at('.')).filter((other) => !isOfThisProcess(other)))
-          attempt(() => removeWhole(stage, name))
+          await unlink(stage.at(name)).catch(() => attempt(() => removeWhole(stage, name)))
     }
   }
 }

@@ -1,5 +1,6 @@
 // The journals of a tree of several hosts: one file for each epoch, on the volume. A late writer adds to that of its own epoch only.
-import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { lockKey } from '../../engine/files/lock-key.ts'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
@@ -42,7 +43,8 @@ export function beginEpochJournal(tree: string, epoch: number): string {
   }
   for (const old of earlier.slice(keptJournals))
     for (const suffix of ['', '.lock', '.new', '.copy'])
-      rmSync(join(folder, `journal-${old}${suffix}`), { force: true })
+      // Nobody waits for it: a volume may not answer for a file that a lost host had open.
+      void unlink(join(folder, `journal-${old}${suffix}`)).catch(() => {})
   return path
 }
 

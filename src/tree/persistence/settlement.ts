@@ -70,7 +70,7 @@ export function createSettlement({
   function sweep(): void {
     // The old and the new bytes of a change that is not settled have such names.
     if (told !== undefined) return
-    commits.stages?.sweep()
+    void commits.stages?.sweep().catch(() => {})
     clearAway().catch((error: unknown) => log.warn({ err: error }, 'could not look for leftover temporary files'))
   }
 

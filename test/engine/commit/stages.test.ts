@@ -176,7 +176,7 @@ t.test('a folder and a file change places through the stage, and the next host e
     t.strictSame(lookAt(tree), here, 'until the next host ends it')
     t.match(settleAsOther(tree, next), [{ made: { operation: 'test' } }])
     t.strictSame(lookAt(tree), there)
-    next.stages.sweep()
+    await next.stages.sweep()
     assertSwept(t, next, tree)
     host = next
   }
@@ -304,7 +304,7 @@ t.test('the next host ends a rename that was cut off between its two steps', asy
       const tree = makeTree(t, before)
       const { next, settle } = await cutOff(t, tree, ['a.txt', to])
       t.match(settle(), [{ made: { steps: [{ renamedTo: tree.path(to) }, { renamedFrom: tree.path('a.txt') }] } }])
-      next.stages.sweep()
+      await next.stages.sweep()
       t.equal(tree.read(to), 'a\n')
       t.notOk(existsSync(tree.path('a.txt')))
       t.strictSame(notesOf(tree), [])
@@ -351,7 +351,7 @@ t.test('the next host ends a transaction where it has the volume, though that is
   const next = hostOf(t, elsewhere)
   next.stages.take(2)
   t.match(settleAsOther(elsewhere, next), [{ made: { operation: 'test' } }])
-  next.stages.sweep()
+  await next.stages.sweep()
   t.strictSame(contentOf(elsewhere), after)
   assertSwept(t, next, elsewhere)
 })

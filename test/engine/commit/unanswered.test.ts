@@ -1,6 +1,6 @@
 // Volumes whose server makes a change and whose answer is lost: imitated below the real program. No change is called unmade that was made, and none is made twice.
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { onSystem, preload } from '../../fixtures/preload.ts'
 import { healthOf, post } from '../../fixtures/processes.ts'
@@ -161,3 +161,34 @@ for (const operation of Object.keys(changes) as Change[]) {
 t.test('the note of a transaction is made by one host, whose volume falls silent', { skip: lacksEtcd }, (t) =>
   playHosts(t, 'async_transaction', 'note')
 )
+
+t.test(
+  'what an earlier host has left, and the volume never removes, keeps nobody waiting',
+  { skip: lacksEtcd },
+  async (t) => {
+    const etcd = await startEtcd(t)
+    const tree = makeTree(t, before)
+    const append = { path: 'a.txt', content: 'line\n', agent_id: 'one' }
+    const first = await startHost(t, { etcd, tree })
+    t.match(await post(first.url, 'async_append', append), { status: 'ok' })
+    await first.stop()
+    const [epoch = ''] = readdirSync(tree.path('.async-crud-mcp/stage'))
+    const left = '.async-crud-mcp-1-left-0.tmp'
+    tree.write(`.async-crud-mcp/stage/${epoch}/of-${epoch}/${left}`, 'half')
+    const environment = { NODE_OPTIONS: `--import ${preload(neverRemoves(left))}` }
+    const second = await startHost(t, { etcd, tree, environment })
+    t.match(await post(second.url, 'async_append', append), { status: 'ok' })
+    const there = readdirSync(tree.path('.async-crud-mcp/stage'), { recursive: true, encoding: 'utf8' })
+    t.ok(
+      there.some((name) => name.endsWith(left)),
+      'it is there'
+    )
+  }
+)
+
+const neverRemoves = (name: string) => `
+  const { unlinkSync, promises } = fs
+  const { unlink } = promises
+  const isMeant = (path) => String(path).endsWith(${JSON.stringify(name)})
+  fs.unlinkSync = (path) => (isMeant(path) ? Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) : unlinkSync(path))
+  promises.unlink = (path) => (isMeant(path) ? new Promise(() => {}) : unlink(path))`
