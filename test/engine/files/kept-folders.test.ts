@@ -173,7 +173,8 @@ t.test('a walk over hundreds of folders keeps few open, none for long', { skip: 
   const names = Array.from({ length: 300 }, (_, index) => `a/${index}`)
   const { tree, app, read } = await scene(t, Object.fromEntries(names.map((name) => [`root/${name}/f`, name])))
   const root = tree.path('root')
-  const foldersOpen = () => openBelow(`${root}/a`).length
+  // The watcher opens a folder that is kept once more, for the moment in which it reads it.
+  const foldersOpen = () => new Set(openBelow(`${root}/a`)).size
   let most = 0
   const wrong: string[] = []
   for (const name of [...names, ...names]) {
