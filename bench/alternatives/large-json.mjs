@@ -4,11 +4,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { freePorts } from '../../dist/test/fixtures/free-ports.js'
 import { makeFolder } from './install.mjs'
 
 const dist = new URL('../../dist/src/', import.meta.url)
@@ -151,7 +151,7 @@ function callerOf(child) {
 
 async function startServer(root, [transport], modules) {
   const folder = makeFolder()
-  const port = await freePort()
+  const [port] = await freePorts(1)
   const preload = join(folder, 'preload.mjs')
   const heldFile = join(folder, 'held')
   writeFileSync(join(folder, 'hooks.mjs'), hooksFor(modules))
@@ -214,15 +214,6 @@ function hooksFor(modules) {
       const source = modules[/\\/support\\/([^/]+)$/.exec(url)?.[1]]
       return source === undefined ? next(url, context) : { format: 'module', source, shortCircuit: true }
     }`
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 async function textOf(stream) {

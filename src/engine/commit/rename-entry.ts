@@ -88,7 +88,7 @@ export async function renameEntry(
   const isRespelt = isOneName(from.place, place)
   if (renameInPlace(from, to)) return isRespelt && !isSpeltSo(place.root, place.path) ? 'unchanged' : 'renamed'
   // Two mounts show one folder: a copy onto itself, then the delete of the source, would lose the file.
-  if (one !== undefined && other !== undefined && isSameFile(one, other)) return 'unchanged'
+  if (isSameFile(one, other)) return 'unchanged'
   requireRemovable(from)
   const moved = from.current?.hash ?? linkMark(requireLink(from.place, from.path))
   const steps = renameSteps(from, to, { moved, before })

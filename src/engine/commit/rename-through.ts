@@ -4,9 +4,9 @@ import { attempt } from '../../support/attempt.ts'
 import { isErrno, OperationError } from '../../errors.ts'
 import { fileNotFound } from '../files/read-file.ts'
 import type { OpenNote } from './notes.ts'
-import type { Stage } from './stages.ts'
+import { takeIntoStage, type Stage } from './stages.ts'
 import type { OpenEntry } from '../files/walk.ts'
-import { isGone, makeCertainly, Unanswered } from './unanswered.ts'
+import { Unanswered } from './unanswered.ts'
 import { explainWriteError } from './write-error.ts'
 import { rename } from './write-file.ts'
 
@@ -30,10 +30,7 @@ export function renameThrough(
 ): void {
   let isTaken = false
   try {
-    makeCertainly(
-      () => from.directory.within((at) => renameSync(at(from.name), stage.at(name))),
-      () => isGone(from.directory, from.name)
-    )
+    takeIntoStage(stage, name, from)
     isTaken = true
     rename(stage, name, to.place)
   } catch (error) {

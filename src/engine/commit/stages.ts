@@ -45,8 +45,8 @@ export interface Stages {
   /** Makes or replaces a file in the stage of the first root, by a rename as of any change. */
   replace(name: string, text: string): Promise<void>
   /**
-   * Once the changes of earlier authorities are settled, and receipts judged: removes what they have left. Nobody need wait for it: on
-   * GlusterFS the removal of a file that a client wrote when it was cut off may never end.
+   * Once the changes of earlier authorities are settled, and receipts judged: removes what they have left. Do not wait for it: on GlusterFS
+   * the removal of a file that a client wrote when it was cut off may never end.
    */
   sweep(): Promise<void>
 }
@@ -151,13 +151,18 @@ export function removeThrough(stage: Stage | undefined, { directory, name }: Ent
       () => directory.within((at) => unlinkSync(at(name))),
       () => isGone(directory, name)
     )
-  const staged = stage.at(temporaryName())
+  const staged = temporaryName()
+  takeIntoStage(stage, staged, { directory, name })
+  // If that fails, the next authority removes it.
+  attempt(() => unlinkSync(stage.at(staged)))
+}
+
+/** @param staged its name in the stage. @throws Error of the file system, Unanswered */
+export function takeIntoStage(stage: Stage, staged: string, { directory, name }: Entry): void {
   makeCertainly(
-    () => directory.within((at) => renameSync(at(name), staged)),
+    () => directory.within((at) => renameSync(at(name), stage.at(staged))),
     () => isGone(directory, name)
   )
-  // If that fails, the next authority removes it.
-  attempt(() => unlinkSync(staged))
 }
 
 /**

@@ -28,7 +28,7 @@ const withoutAnswer = [
 /**
  * Makes a change by one call of the system.
  * @param isMade looks whether it is in the tree; called only if there was no answer
- * @throws Error of the system if it was not made, Unanswered if nobody can tell
+ * @throws Error of the system if it was not made, Unanswered if that is not known
  */
 export function makeCertainly(change: () => void, isMade: () => boolean): void {
   try {

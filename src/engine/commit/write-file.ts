@@ -10,7 +10,6 @@ import {
   unlinkSync,
   write,
   writeSync,
-  type BigIntStats,
   type Stats
 } from 'node:fs'
 import { promisify } from 'node:util'
@@ -121,8 +120,8 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
 
   /**
    * The bytes are at the place once this returns; `after` takes later failures.
-   * @throws OperationError WRITE_ERROR, ACCESS_DENIED, StaleFileError (creating only), or what `check` throws; then the file is as it was. AUTHORITY_LOST if
-   * that is not known
+   * @throws OperationError WRITE_ERROR, ACCESS_DENIED, StaleFileError (creating only), or what `check` throws; then the file is as it was.
+   * OperationError AUTHORITY_LOST if it is not known whether it is
    */
   async function writeFile(request: WriteRequest, after: AfterChange): Promise<Written> {
     const { place, path, replaces, check, announce } = request
@@ -214,7 +213,7 @@ export function createLink(shelf: Shelf, temporary: string, { directory, name }:
   try {
     makeCertainly(
       () => link(shelf, temporary, directory, name),
-      () => isOneFile(shelf.stat(temporary), directory.stat(name))
+      () => isSameFile(shelf.stat(temporary), directory.stat(name))
     )
   } catch (error) {
     if (isErrno(error, 'EEXIST')) throw new StaleFileError(`created meanwhile: ${path}`, { cause: error })
@@ -230,10 +229,6 @@ export function rename(shelf: Shelf, temporary: string, { directory, name }: Ent
     () => shelf.within((at) => directory.within((into) => renameSync(at(temporary), into(name)))),
     () => isGone(shelf, temporary)
   )
-}
-
-function isOneFile(one: BigIntStats | undefined, other: BigIntStats | undefined): boolean {
-  return one !== undefined && other !== undefined && isSameFile(one, other)
 }
 
 export function removeIfThere(shelf: Shelf, name: string): void {

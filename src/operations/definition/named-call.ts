@@ -71,7 +71,7 @@ function replay(outcome: Outcome, isMarked: boolean): object {
   throw OperationError.fromWire(isMarked ? { ...error, details: { ...error.details, replayed: true } } : error)
 }
 
-/** The change was made, and only what comes after it has failed, or nobody can tell. */
+/** The change was made, and only what comes after it has failed, or it is not known whether it was. */
 function isApplied(error: unknown): error is OperationError {
   const { details } = error instanceof OperationError ? error : {}
   return details?.['applied'] === true || details?.['undecided'] === true

@@ -15,7 +15,10 @@ export interface VolumeProof {
    * @returns what is wrong, if the volume is lost
    */
   prove(isLeased: () => boolean): Promise<string | undefined>
-  /** The volume has failed below this authority, or it is not known whether a change was made. Its open folders lead there for good: a new process opens them anew. */
+  /**
+   * The volume has failed below this authority, or it is not known whether a change was made. Its open folders lead there for good: a new
+   * process opens them anew.
+   */
   isLost(): boolean
 }
 

@@ -43,7 +43,7 @@ export function beginEpochJournal(tree: string, epoch: number): string {
   }
   for (const old of earlier.slice(keptJournals))
     for (const suffix of ['', '.lock', '.new', '.copy'])
-      // Nobody waits for it: a volume may not answer for a file that a lost host had open.
+      // Not waited for: a volume may not answer for a file that a lost host had open.
       void unlink(join(folder, `journal-${old}${suffix}`)).catch(() => {})
   return path
 }
