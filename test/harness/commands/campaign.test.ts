@@ -11,7 +11,7 @@ import { runCampaign } from './campaign.ts'
 import { giveBack } from './give-back.ts'
 import { judge, ownChangesTold, type Counts } from './judge.ts'
 
-const count = lengthOf({ long: 10_000, full: 500, short: 300 })
+const count = lengthOf({ long: 10_000, full: 500, short: 150 })
 const sessions = 8
 /** On a busy machine commands overlap for longer, so that more changes may have been made by any of several. */
 const wantedShare = isLong ? 0.95 : 0.8

@@ -1,6 +1,6 @@
 // Sessions of harnesses that change one Git tree by shell commands, native edits and operations at once; each line that they write says who.
-import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -72,6 +72,9 @@ export async function runCampaign({ root, url, sessions, count, random, shared }
   const programs = mkdtempSync(join(tmpdir(), 'programs-'))
   writeFileSync(join(programs, 'prettier'), formatter, { mode: 0o755 })
   writeFileSync(join(programs, 'generate'), formatter, { mode: 0o755 })
+  // What a manager of versions puts in its place asks at each start which one it is.
+  const python = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' })
+  symlinkSync(python.trim(), join(programs, 'python3'))
   const env = { ...process.env, PATH: `${programs}${delimiter}${process.env['PATH']}` }
   let left = count
   const bytesAt = (path: string) => orUndefined(() => readFileSync(join(root, path)))

@@ -149,14 +149,14 @@ function makeApp({ home }: User, name: string): string {
 }
 
 /**
- * Each client with the files of its user and, if it has some, those of a project. In the short form a client works through each of them from one
- * of the two sources, and through the others from the other one.
+ * Each client with the files of its user and, if it has some, those of a project. In the short form each of them is tried from one of the two
+ * sources and in one of the two ways, the next one from and in the next.
  */
 function setUpsOf(turn: number): readonly { readonly habits: Habits; readonly isProject: boolean }[] {
   const all = allHabits.flatMap((habits) =>
     (habits.projectFile === undefined ? [false] : [false, true]).map((isProject) => ({ habits, isProject }))
   )
-  return all.filter((_, index) => isFull || (index + turn) % 2 === 0)
+  return all.filter((_, index) => isFull || index % 4 === turn)
 }
 
 for (const [turn, [source, make]] of Object.entries(sources).entries()) {
@@ -180,7 +180,7 @@ for (const [turn, [source, make]] of Object.entries(sources).entries()) {
     const variables = token === undefined ? {} : { CRUD_TOKEN: token }
     // Claude Desktop reads no address from its file, and Zed no token from its environment.
     const without = token === undefined ? ['claude-desktop'] : ['claude-desktop', 'zed']
-    for (const { habits, isProject } of setUpsOf(turn + 1).filter(({ habits: { name } }) => !without.includes(name)))
+    for (const { habits, isProject } of setUpsOf(turn + 2).filter(({ habits: { name } }) => !without.includes(name)))
       await tryCase(t, { user, habits, app, isProject, variables }, flags)
   })
 }
