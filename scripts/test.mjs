@@ -15,10 +15,13 @@ const slowestCount = 10
 /** They take longest, so they begin first: at the end of a run each would keep one processor, and leave the others idle. */
 const longest = [
   'program/setup/real-clients',
-  'program/setup/set-ups',
-  'harness/commands/campaign',
+  'tree/authority/moved-root',
   'program/run/isolated',
-  'board/attention'
+  'engine/files/letters',
+  'board/attention',
+  'tree/authority/health',
+  'program/setup/set-ups',
+  'board/lists'
 ]
 const suites = join(projectRoot, 'dist', 'suites')
 

@@ -32,7 +32,7 @@ t.setTimeout(600_000)
 const isAgain = process.env['TEST_WITHOUT_DESCRIPTOR_PATHS'] === 'yes'
 const limits = { maxFileBytes: 1_000_000, maxSyncBytes: 100_000 }
 /** Of each attack. It goes on until every kind of call was made often enough. */
-const attackMs = lengthOf({ long: 30_000, full: 1000, short: 500 })
+const attackMs = lengthOf({ long: 30_000, full: 1000, short: 150 })
 const leastDone = 3
 /** No process has this id: it is beyond the largest that Linux gives. */
 const leftover = '.async-crud-mcp-4194999-a-0123456789abcdef.tmp'

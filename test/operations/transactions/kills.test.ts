@@ -173,7 +173,12 @@ async function checkMade(t: Test, tree: Tree, made: Story['made']): Promise<void
   t.notOk(tree.own().some((name) => name.startsWith('change-')))
 }
 
-for (const [title, story] of Object.entries(stories)) {
+/** In the short form the first one, and two of the others at random. */
+const tried = Object.entries(stories)
+const most = isFull ? tried.length : 3
+while (tried.length > most) tried.splice(1 + Math.floor(random() * (tried.length - 1)), 1)
+
+for (const [title, story] of tried) {
   const isFirst = story.input === input
   const turn = Math.floor(random() * 2)
   for (const way of isFull || isFirst ? [0, 1] : [turn])
