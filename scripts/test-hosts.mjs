@@ -42,7 +42,9 @@ const suites = [
 ]
 
 /** Of these each host has a mount of its own. */
-const suitesOfVolume = ['bricks', 'clocks', 'fencing', 'linear', 'network'].map((name) => `coordinator/${name}`)
+const suitesOfVolume = ['bricks', 'clocks', 'faults', 'fencing', 'linear', 'network'].map(
+  (name) => `coordinator/${name}`
+)
 
 const { values: given, positionals: names } = parseArgs({
   options: { volume: { type: 'string' } },

@@ -1,5 +1,6 @@
 // The wall clock of one host is set forward and back by an hour while clients write through both: nothing comes of it.
 import t from 'tap'
+import type { Answer } from '../../fixtures/clients.ts'
 import { isLong, lengthOf, someOf } from '../../fixtures/length.ts'
 import { post } from '../../fixtures/processes.ts'
 import { until } from '../../fixtures/until.ts'
@@ -60,23 +61,28 @@ t.test(
     const { written, stop } = startWriters(t, { tree, files, hosts: members, clientsPerHost })
     const untilBothServe = () => until(async () => (await roles()).toSorted().join() === 'authority,relay')
     await untilBothServe()
-    const ask = (operation: string, input: object) => post(members[0].program.url, operation, input)
-    let held: Awaited<ReturnType<typeof ask>> = {}
-    await until(async () => {
-      held = await ask('lock_try', { filepaths: ['held.txt'], agent_id: 'holder', ttl_seconds: 250 })
-      // On a busy machine the host may just be elected anew, and refuse.
-      return held['error_code'] !== 'OVERLOADED' && held['error_code'] !== 'AUTHORITY_LOST'
-    })
+    /** On a busy machine the host may just be elected anew, or end and be started again. */
+    async function ask(operation: string, input: object): Promise<Answer> {
+      let answer: Answer | undefined
+      await until(async () => {
+        answer = await post(members[0].program.url, operation, input).catch(() => undefined)
+        return answer !== undefined && !['OVERLOADED', 'AUTHORITY_LOST'].includes(answer['error_code'])
+      })
+      return answer!
+    }
+    const held = await ask('lock_try', { filepaths: ['held.txt'], agent_id: 'holder', ttl_seconds: 250 })
     const { fencing_token } = held['results'][0]
 
     async function play(role: 'authority' | 'relay', seconds: number): Promise<void> {
+      await untilBothServe()
       const before = await roles()
-      const { clock, program } = members[before.indexOf(role)] as Member
-      clock.set(seconds)
+      const member = members[before.indexOf(role)] as Member
+      member.clock.set(seconds)
       const setAt = performance.now()
       // It names the time in its answers: the step has come to it.
       await until(async () => {
-        const date = (await fetch(`${program.url}/health`)).headers.get('date') ?? ''
+        const health = await fetch(`${member.program.url}/health`).catch(() => undefined)
+        const date = health?.headers.get('date') ?? ''
         return Math.abs(Date.parse(date) - Date.now() - seconds * 1000) < 60_000
       })
       // Long enough for a lease to end, and for its renewals.
@@ -93,6 +99,7 @@ t.test(
     for (let round = 0; round < rounds; round += 1)
       for (const [role, seconds] of someOf(plays, 2)) await play(role, seconds)
 
+    await untilBothServe()
     const killed = (await roles()).indexOf('authority')
     members.forEach(({ clock }, at) => clock.set(at === killed ? hour : -hour))
     members[killed]?.program.process.kill('SIGKILL')

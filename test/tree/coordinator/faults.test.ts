@@ -8,6 +8,7 @@ import { makeTree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
 import { lacksEtcd, startEtcd, type Etcd } from './fixtures/etcd.ts'
 import { startHost, ttlSeconds } from './fixtures/hosts.ts'
+import { lacksVolume, makeVolume } from './fixtures/volumes.ts'
 
 t.setTimeout(300_000)
 /** From the end of a fault until changes are made again. */
@@ -29,10 +30,12 @@ async function untilLeader({ endpoints }: Etcd): Promise<number> {
   return found
 }
 
-t.test('two of three nodes stop and come back, then the leader dies', { skip: lacksEtcd || cannotStop }, async (t) => {
+const skip = lacksEtcd || lacksVolume || cannotStop
+t.test('two of three nodes stop and come back, then the leader dies', { skip }, async (t) => {
   const etcd = await startEtcd(t, 3)
-  const tree = makeTree(t, { 'a.txt': '' })
-  const hosts = [await startHost(t, { etcd, tree }), await startHost(t, { etcd, tree })]
+  const { tree, mounts } = await makeVolume(t, { files: { 'a.txt': '' }, clients: [{}, {}] })
+  const [own, others] = [mounts[0]!, mounts[1]!]
+  const hosts = [await startHost(t, { etcd, ...own }), await startHost(t, { etcd, ...others })]
   const made: string[] = []
   let count = 0
 
@@ -71,7 +74,7 @@ t.test('two of three nodes stop and come back, then the leader dies', { skip: la
     { authority: /^127\.0\.0\.1:\d+$/, etcd: { length: 3 } },
     { authority: /^127\.0\.0\.1:\d+$/, etcd: { length: 3 } }
   ])
-  const doctor = await runProgram(['doctor', '--dir', tree.root, '--json'], {
+  const doctor = await runProgram(['doctor', '--dir', own.tree.root, '--json'], {
     HOME: makeTree(t).root,
     ASYNC_CRUD_MCP_TREE__COORDINATOR: 'etcd',
     ASYNC_CRUD_MCP_TREE__ETCD_ENDPOINTS: JSON.stringify(etcd.endpoints),
@@ -135,31 +138,27 @@ t.test('two of three nodes stop and come back, then the leader dies', { skip: la
   )
 })
 
-t.test(
-  'a host that starts while etcd is silent waits for it, and ends if it stays so',
-  { skip: lacksEtcd || cannotStop },
-  async (t) => {
-    const etcd = await startEtcd(t)
-    const [node] = etcd.nodes
-    const tree = makeTree(t, { 'a.txt': '' })
-    const append = { path: 'a.txt', content: '.', agent_id: 'one' }
-    node?.kill('SIGSTOP')
-    const patient = await startHost(t, {
-      etcd,
-      tree,
-      environment: { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '250' }
-    })
-    await until(() => patient.stderr.some((line) => /etcd does not answer.*asks again for 250 s/.test(line)))
-    t.match(await post(patient.url, 'async_append', append), { error_code: 'OVERLOADED' })
-    const impatient = await startHost(t, {
-      etcd,
-      tree,
-      environment: { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '0.1' }
-    })
-    const [code] =
-      impatient.process.exitCode === null ? await once(impatient.process, 'exit') : [impatient.process.exitCode]
-    t.equal(code, 1)
-    node?.kill('SIGCONT')
-    await until(async () => (await post(patient.url, 'async_append', append))['status'] === 'ok')
-  }
-)
+t.test('a host that starts while etcd is silent waits for it, and ends if it stays so', { skip }, async (t) => {
+  const etcd = await startEtcd(t)
+  const [node] = etcd.nodes
+  const { mounts } = await makeVolume(t, { files: { 'a.txt': '' }, clients: [{}, {}] })
+  const append = { path: 'a.txt', content: '.', agent_id: 'one' }
+  node?.kill('SIGSTOP')
+  const patient = await startHost(t, {
+    etcd,
+    ...mounts[0]!,
+    environment: { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '250' }
+  })
+  await until(() => patient.stderr.some((line) => /etcd does not answer.*asks again for 250 s/.test(line)))
+  t.match(await post(patient.url, 'async_append', append), { error_code: 'OVERLOADED' })
+  const impatient = await startHost(t, {
+    etcd,
+    ...mounts[1]!,
+    environment: { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '0.1' }
+  })
+  const [code] =
+    impatient.process.exitCode === null ? await once(impatient.process, 'exit') : [impatient.process.exitCode]
+  t.equal(code, 1)
+  node?.kill('SIGCONT')
+  await until(async () => (await post(patient.url, 'async_append', append))['status'] === 'ok')
+})
