@@ -1,6 +1,6 @@
 // Builds the image without an engine and tries what it makes: health check, one MCP call, owner of what is written, nothing else writable.
 // usage: npm run docker:check
-import { spawnSync, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
@@ -14,11 +14,15 @@ import { readCompose } from './compose.ts'
 import { checkHostsCompose } from './hosts-compose.ts'
 import { createContainer, type Container } from './container.ts'
 import { parseDockerfile } from './dockerfile.ts'
+import type { HostsRun } from './run-hosts.ts'
+import { intoNamespaces, lacksNamespaces } from '../../test/tree/coordinator/fixtures/network.ts'
 import { installed } from '../../src/support/installation.ts'
 
 const context = installed('./')
 const uid = 54_321
 const token = 'the token of this check'
+/** Debian has some servers where only root looks. */
+const pathWithAdmin = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` }
 
 const scratch = mkdtempSync(join(tmpdir(), 'async-crud-mcp-image-'))
 try {
@@ -37,20 +41,17 @@ async function check(): Promise<void> {
   const compose = readCompose(join(context, 'docker/compose.yaml'), variables)
   if (!compose.volumes.some(({ target }) => target === '/state')) throw new Error('the state has no volume')
   const ofHosts = { ...variables, RELAY_SECRET: 'the secret of this check' }
-  checkHostsCompose(join(context, 'docker/compose.hosts.yaml'), ofHosts, scratch)
+  const composeOfHosts = join(context, 'docker/compose.hosts.yaml')
+  checkHostsCompose(composeOfHosts, ofHosts, scratch)
   const root = build(stages, { context, scratch })
-  const tree = join(scratch, 'tree')
-  mkdirSync(tree)
-  if (process.getuid?.() === 0) chownSync(tree, uid, uid)
+  const tree = makeTree('tree')
   // The port of the image may be taken here.
   const port = await freePort()
   const env = { ...image.env, ...compose.environment, ASYNC_CRUD_MCP_DAEMON__PORT: String(port) }
-  const container = createContainer({ image: root, tree, env, uid })
+  const setup = { image: root, tree, state: join(root, 'state'), uid }
+  const container = createContainer({ ...setup, env })
   console.log(`started: ${container.kind}`)
-  await refuseWithoutToken(
-    createContainer({ image: root, tree, env: { ...env, ASYNC_CRUD_MCP_DAEMON__TOKEN: '' }, uid }),
-    image
-  )
+  await refuseWithoutToken(createContainer({ ...setup, env: { ...env, ASYNC_CRUD_MCP_DAEMON__TOKEN: '' } }), image)
   const server = container.start([...image.entrypoint, ...image.command])
   const log = text(server.stderr as NodeJS.ReadableStream)
   try {
@@ -71,7 +72,49 @@ async function check(): Promise<void> {
   const kept = readdirSync(join(root, 'state'), { recursive: true, encoding: 'utf8' })
   if (!kept.some((name) => /trees\/\w+\/state$/.test(name)))
     throw new Error('no state was kept in the volume at /state')
+  await runHosts({
+    compose: composeOfHosts,
+    variables: { ...ofHosts, TREE: makeTree('tree-of-hosts') },
+    uid,
+    image: root,
+    env: image.env,
+    command: [...image.entrypoint, ...image.command],
+    healthcheck: image.healthcheck,
+    scratch
+  })
   checkWithDocker(ofHosts)
+}
+
+function makeTree(name: string): string {
+  const tree = join(scratch, name)
+  mkdirSync(tree)
+  if (process.getuid?.() === 0) chownSync(tree, uid, uid)
+  return tree
+}
+
+/** The services of the other file, all of them. */
+async function runHosts(run: HostsRun): Promise<void> {
+  const lacks = whyNotRun()
+  if (lacks !== undefined) return console.log(`not done: docker/compose.hosts.yaml is not run, since ${lacks}`)
+  const [unshare = '', ...options] = intoNamespaces
+  const script = installed('dist/scripts/docker/run-hosts.js')
+  const child = spawn(unshare, [...options, process.execPath, script, JSON.stringify(run)], {
+    stdio: 'inherit',
+    env: pathWithAdmin
+  })
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (code !== 0) throw new Error(`docker/compose.hosts.yaml does not serve its tree: ${code}`)
+}
+
+function whyNotRun(): string | undefined {
+  if (process.getuid?.() !== 0) return 'that needs root'
+  if (lacksNamespaces !== false) return `it ${lacksNamespaces}`
+  const missing = ['etcd', 'haproxy', 'dnsmasq'].filter(
+    (program) => spawnSync(program, ['--version'], { env: pathWithAdmin }).error !== undefined
+  )
+  return missing.length === 0
+    ? undefined
+    : `${missing.join(', ')} is missing: apt-get install etcd-server haproxy dnsmasq-base`
 }
 
 /** It can be reached from elsewhere: without a token it must not run. */

@@ -16,19 +16,23 @@ interface Setup {
   readonly image: string
   /** The folder of the host that is mounted at /tree. */
   readonly tree: string
+  /** What is mounted at /state; without it nothing is, and the folder of the image cannot be written. */
+  readonly state?: string
   readonly env: Readonly<Record<string, string>>
   readonly uid: number
+  /** Of each command, as one that enters a network. */
+  readonly prefix?: readonly string[]
 }
 
 /**
- * The image at its place, on top of this machine's own programs and libraries, all read-only; the tree, the volume of the state as the
- * image has it, and a /tmp of its own.
- * Arguments: the new root, the image, the tree, node, the user id, then the command.
+ * The image at its place, on top of this machine's own programs and libraries, all read-only; the tree, the volume of the state if it has
+ * one, and a /tmp of its own.
+ * Arguments: the new root, the image, the tree, the state, node, the user id, then the command.
  */
 const script = `
 set -e
-root=$1 image=$2 tree=$3 node=$4 uid=$5
-shift 5
+root=$1 image=$2 tree=$3 state=$4 node=$5 uid=$6
+shift 6
 mount -t tmpfs -o mode=0755 tmpfs "$root"
 for name in bin sbin lib lib32 lib64 usr etc; do
   [ -e "/$name" ] || continue
@@ -36,11 +40,12 @@ for name in bin sbin lib lib32 lib64 usr etc; do
   mount --bind "/$name" "$root/$name"
   mount -o remount,bind,ro "$root/$name"
 done
+mount --bind /etc/hosts "$root/etc/hosts"
 mkdir "$root/proc" "$root/dev" "$root/tmp" "$root/tree" "$root/app" "$root/node" "$root/state"
 mount --bind /proc "$root/proc"
 mount --bind /dev "$root/dev"
 mount --bind "$tree" "$root/tree"
-mount --bind "$image/state" "$root/state"
+if [ -n "$state" ]; then mount --bind "$state" "$root/state"; fi
 mount --bind "$image/app" "$root/app"
 mount -o remount,bind,ro "$root/app"
 touch "$root/node/node"
@@ -60,18 +65,17 @@ function canUnshare(): boolean {
   return spawnSync('unshare', ['--mount', 'sh', '-c', 'mount -t tmpfs tmpfs /mnt && command -v chroot']).status === 0
 }
 
-function inNamespace({ image, tree, env, uid }: Setup): Container {
+function inNamespace({ image, tree, state = '', env, uid, prefix = [] }: Setup): Container {
   const path = '/node:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+  const first = [...prefix, 'unshare', '--mount', 'sh', '-c', script, 'sh', '/mnt', image, tree, state]
   return {
     kind: `read-only root, user ${uid}`,
     uid,
     isReadOnly: true,
-    start: (command) =>
-      spawn(
-        'unshare',
-        ['--mount', 'sh', '-c', script, 'sh', '/mnt', image, tree, process.execPath, String(uid), ...command],
-        { env: { PATH: path, ...env }, stdio: ['ignore', 'pipe', 'pipe'] }
-      )
+    start(command) {
+      const [program = '', ...args] = [...first, process.execPath, String(uid), ...command]
+      return spawn(program, args, { env: { PATH: path, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    }
   }
 }
 

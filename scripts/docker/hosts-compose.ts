@@ -6,7 +6,7 @@ import { parseYaml } from '@redocly/openapi-core'
 import { loadConfig } from '../../src/config/config.ts'
 import { findWrong, substitute, type Service } from './compose.ts'
 
-interface HostsFile {
+export interface HostsFile {
   readonly services: Readonly<Record<string, Partial<Service> & { readonly command?: string }>>
   readonly configs: { readonly haproxy: { readonly content: string } }
   readonly volumes: Readonly<Record<string, null>>
@@ -14,10 +14,14 @@ interface HostsFile {
 
 /** @param variables what docker/.env says. @param scratch takes the settings of HAProxy, for it to check them */
 export function checkHostsCompose(path: string, variables: Readonly<Record<string, string>>, scratch: string): void {
-  const file = parseYaml(substitute(path, variables)) as HostsFile
+  const file = readHostsCompose(path, variables)
   const wrong = [...findFaults(file, variables)]
   if (wrong.length > 0) throw new Error(`${path}: ${wrong.join('; ')}`)
   checkHaproxy(file.configs.haproxy.content, scratch)
+}
+
+export function readHostsCompose(path: string, variables: Readonly<Record<string, string>>): HostsFile {
+  return parseYaml(substitute(path, variables)) as HostsFile
 }
 
 function* findFaults({ services, configs, volumes }: HostsFile, variables: Readonly<Record<string, string>>) {
