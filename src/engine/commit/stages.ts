@@ -1,17 +1,15 @@
 // Where several hosts make changes ready. A change takes effect by one rename out of its root's stage, which the next authority takes away.
-import { linkSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+import { lstatSync, openSync, readdirSync, renameSync, unlinkSync } from 'node:fs'
 import { open, rename, unlink, writeFile } from 'node:fs/promises'
-import { randomBytes } from 'node:crypto'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
 import { codeOf } from '../../support/errno.ts'
 import { isErrno, OperationError } from '../../errors.ts'
 import { below } from '../../support/relocate.ts'
-import { replaceFile } from '../../support/replace-file.ts'
-import type { Directory, Shelf } from '../files/directory.ts'
-import { endEarlierRename } from './earlier-notes.ts'
+import type { Shelf } from '../files/directory.ts'
 import type { Root } from '../files/roots.ts'
 import type { OpenEntry } from '../files/walk.ts'
+import { inEpoch, isThere, stageFolder, takeStage, type Own } from './take-stage.ts'
 import { isGone, makeCertainly, Unanswered } from './unanswered.ts'
 import { removeWhole } from '../files/whole-folder.ts'
 import { isOfThisProcess, ownFolder, temporaryName } from '../files/temporary-names.ts'
@@ -51,13 +49,9 @@ export interface Stages {
   sweep(): Promise<void>
 }
 
-/** In the server's own folder. */
-export const stageFolder = 'stage'
-const maxTries = 100
 const toldByNext =
   'It is not known whether the change was made. This host leaves the tree to the others: if the call has a request_id, send the very same call again, which makes the change once; else read the file, then decide.'
 
-type Own = Pick<Directory, 'at'>
 type Entry = Pick<OpenEntry, 'directory' | 'name'>
 
 /** @param openOwn opens, and makes, the server's own folder below a root */
@@ -163,112 +157,4 @@ export function takeIntoStage(stage: Stage, staged: string, { directory, name }:
     () => directory.within((at) => renameSync(at(name), stage.at(staged))),
     () => isGone(directory, name)
   )
-}
-
-/**
- * The outer name decides which authority has the stage: a rename from one epoch to the next succeeds only once. The inner folder is each
- * epoch's own: a client of a network file system may still reach the renamed folder, but not one that was removed.
- */
-function inEpoch(epoch: number): string {
-  return join(String(epoch), `of-${epoch}`)
-}
-
-/** In the stage of an authority, which may be another host. */
-export function pathInStage(root: string, epoch: number, name: string): string {
-  return join(root, ownFolder, stageFolder, inEpoch(epoch), name)
-}
-
-function takeStage(own: Own, root: string, epoch: number): number {
-  const stage = own.at(stageFolder)
-  makeFirst(own)
-  for (let tries = 1; ; tries += 1) {
-    const found = Math.max(
-      ...readdirSync(stage)
-        .filter((name) => /^\d+$/.test(name))
-        .map(Number)
-    )
-    // The election that named this epoch is out of date, or has begun to count anew.
-    if (found > epoch)
-      throw new Error(
-        `the stage ${join(root, ownFolder, stageFolder)} is of epoch ${found}, which comes after ${epoch}: if etcd was set up anew, stop all hosts of this tree and remove that folder`
-      )
-    if (
-      found >= 0 &&
-      (found === epoch || attempt(() => renameSync(join(stage, String(found)), join(stage, String(epoch)))))
-    ) {
-      const inner = join(stage, inEpoch(epoch))
-      make(inner)
-      try {
-        emptyOthers(join(stage, String(epoch)), inner, root)
-        probe(own, inner, root)
-      } catch (error) {
-        // This host does not serve. Not empty, it is for the next authority.
-        attempt(() => rmdirSync(inner))
-        throw error
-      }
-      return found
-    }
-    // Another host was faster, and may have been about to make the stage.
-    if (tries === maxTries) throw new Error(`${join(root, ownFolder, stageFolder)} cannot be taken: remove that folder`)
-  }
-}
-
-/** Appears whole: a host that comes late to make the first one finds that there is one. */
-function makeFirst(own: Own): void {
-  if (isThere(own.at(stageFolder))) return
-  const made = own.at(`${stageFolder}-${randomBytes(6).toString('hex')}`)
-  mkdirSync(made, 0o700)
-  mkdirSync(join(made, '0'), 0o700)
-  try {
-    renameSync(made, own.at(stageFolder))
-  } catch (error) {
-    rmdirSync(join(made, '0'))
-    rmdirSync(made)
-    if (!isErrno(error, 'EEXIST', 'ENOTEMPTY')) throw error
-  }
-}
-
-/** Of all earlier epochs. Those that hosts left which could not serve go first: one that cannot be emptied must not keep them. */
-function emptyOthers(folder: string, kept: string, root: string): void {
-  const others = readdirSync(folder).filter((name) => name !== basename(kept))
-  const full = others.filter((name) => !attempt(() => rmdirSync(join(folder, name))))
-  for (const name of full) empty(join(folder, name), kept, root)
-}
-
-/** Keeps what is made ready. What a late writer adds meanwhile goes too: then it has no folder. */
-function empty(folder: string, kept: string, root: string): void {
-  for (let tries = 1; !attempt(() => rmdirSync(folder)); tries += 1) {
-    if (tries === maxTries) throw new Error(`${folder} cannot be emptied: remove it`)
-    const names = readdirSync(folder)
-    for (const name of names.filter((other) => other.endsWith('.json'))) endEarlierRename(folder, name, root)
-    for (const name of names) attempt(() => renameSync(join(folder, name), join(kept, name)))
-  }
-}
-
-/** Refuses a volume on which a late writer could not be kept out, or whose files could not be replaced. */
-function probe(own: Own, folder: string, root: string): void {
-  const [one, other] = [temporaryName(), temporaryName()]
-  try {
-    replaceFile(own.at(one), '', { isDurable: false, temporary: join(folder, one) })
-    linkSync(own.at(one), own.at(other))
-  } catch (error) {
-    throw new Error(
-      `several hosts cannot serve ${root}: its file system must rename between folders and make hard links (${String(error)})`,
-      { cause: error }
-    )
-  } finally {
-    for (const name of [one, other]) attempt(() => unlinkSync(own.at(name)))
-  }
-}
-
-function make(folder: string): void {
-  try {
-    mkdirSync(folder, 0o700)
-  } catch (error) {
-    if (!isErrno(error, 'EEXIST')) throw error
-  }
-}
-
-function isThere(path: string): boolean {
-  return attempt(() => lstatSync(path))
 }
