@@ -1,5 +1,5 @@
 // Runs docker/compose.hosts.yaml without an engine: each service in a network of its own, under its name, by its own command and settings.
-// The host that serves the tree is killed, and started again as the file says; the other one goes on meanwhile.
+// Each host takes a change, and each is lost for a while: the balancer then has the change made by the other one.
 // Runs in the namespaces of `intoNamespaces`. Argument: HostsRun, as JSON.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -42,6 +42,8 @@ const machines = new Map<string, Machine>()
 const running = new Map<string, ChildProcess>()
 const logs = new Map<string, string>()
 const ends: (() => void)[] = []
+/** Hosts whose machine is gone for now. */
+const lost = new Set<string>()
 let isOver = false
 
 try {
@@ -71,13 +73,17 @@ async function startAll(): Promise<void> {
       mkdirSync(join(scratch, name))
       keepRunning(name, () => runIn(name, ...words.map((word) => (word === '/data' ? join(scratch, name) : word))))
     }
-    if (name.startsWith('host-')) keepRunning(name, () => containerOf(name).start(command))
+    if (name.startsWith('host-')) startHost(name)
   }
   const settings = join(scratch, 'haproxy.cfg')
   writeFileSync(settings, configs.haproxy.content)
   const dns = ['--keep-in-foreground', '--no-resolv', '--no-hosts', `--addn-hosts=${hosts}`, '--user=root']
   keepRunning('dns', () => runIn('balancer', 'dnsmasq', ...dns, `--listen-address=${dnsAddress}`, '--bind-interfaces'))
   keepRunning('balancer', () => runIn('balancer', 'haproxy', '-db', '-f', settings))
+}
+
+function startHost(name: string): void {
+  keepRunning(name, () => containerOf(name).start(command))
 }
 
 /** As `restart: unless-stopped` has it. */
@@ -87,7 +93,7 @@ function keepRunning(name: string, start: () => ChildProcess): void {
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (data: Buffer) => logs.set(name, (logs.get(name) ?? '') + data.toString()))
   child.once('exit', () => {
-    if (!isOver) keepRunning(name, start)
+    if (!isOver && !lost.has(name)) keepRunning(name, start)
   })
 }
 
@@ -103,22 +109,28 @@ function containerOf(name: string) {
 
 async function tryThem(): Promise<void> {
   const names = Object.keys(services).filter((name) => name.startsWith('host-'))
-  for (const name of names) await untilWithin(limitSeconds, `${name} is healthy`, () => isHealthy(name))
-  await untilMade('the first line')
-  const roles = await Promise.all(names.map(async (name) => (await ask(name, 'GET', '/health'))['role']))
-  const served = names[roles.indexOf('authority')]
-  if (served === undefined) throw new Error(`no host is the authority: ${roles.join()}`)
+  for (const name of names) await untilHealthy(name)
+  for (const name of names) await untilMade(`by ${name}`, name)
   const { uid: owner } = statSync(join(tree, 'notes.txt'))
   if (owner !== uid) throw new Error(`what was written belongs to ${owner}, not to ${uid}`)
+  for (const name of names) {
+    const killed = running.get(name)!
+    lost.add(name)
+    killed.kill('SIGKILL')
+    await once(killed, 'exit')
+    await untilMade(`without ${name}`, 'balancer')
+    lost.delete(name)
+    startHost(name)
+    await untilHealthy(name)
+  }
+  const made = readFileSync(join(tree, 'notes.txt'), 'utf8')
+  const expected = [...names.map((name) => `by ${name}\n`), ...names.map((name) => `without ${name}\n`)].join('')
+  if (made !== expected) throw new Error(`notes.txt has ${JSON.stringify(made)}`)
+  console.log(`${Object.keys(services).join(', ')}: they serve the tree, also without one of the hosts`)
+}
 
-  const killed = running.get(served)!
-  killed.kill('SIGKILL')
-  await once(killed, 'exit')
-  await untilMade('the second line')
-  await untilWithin(limitSeconds, `${served} is healthy again`, () => isHealthy(served))
-  const lines = readFileSync(join(tree, 'notes.txt'), 'utf8')
-  if (lines !== 'the first line\nthe second line\n') throw new Error(`notes.txt has ${JSON.stringify(lines)}`)
-  console.log(`${Object.keys(services).join(', ')}: they serve the tree, and go on after ${served} was killed`)
+function untilHealthy(name: string): Promise<void> {
+  return untilWithin(limitSeconds, `${name} is healthy`, () => isHealthy(name))
 }
 
 async function isHealthy(name: string): Promise<boolean> {
@@ -127,8 +139,8 @@ async function isHealthy(name: string): Promise<boolean> {
   return code === 0
 }
 
-/** Through the balancer, once: the name of the request makes the repeats harmless. */
-function untilMade(line: string): Promise<void> {
+/** Once: the name of the request makes the repeats harmless. @param by the service that is asked */
+function untilMade(line: string, by: string): Promise<void> {
   const input = {
     path: 'notes.txt',
     content: `${line}\n`,
@@ -136,8 +148,8 @@ function untilMade(line: string): Promise<void> {
     create_if_missing: true,
     request_id: line
   }
-  return untilWithin(limitSeconds, `${line} is made`, async () => {
-    const answer = await ask('balancer', 'POST', '/async_append', input).catch(() => undefined)
+  return untilWithin(limitSeconds, `the line "${line}"`, async () => {
+    const answer = await ask(by, 'POST', '/async_append', input).catch(() => undefined)
     return answer?.['status'] === 'ok'
   })
 }
