@@ -1,4 +1,4 @@
-// async_history, async_diff, async_restore: the versions of a file, and how to restore one (DESIGN, further inputs).
+// async_history, async_diff, async_restore: the versions of a file, and how to restore one.
 import {
   AgentId,
   BytesWritten,

@@ -1,6 +1,7 @@
 // The page about settings: its tables come from the schema and from the table of flags.
 import { Config } from '../schemas/config.ts'
 import { serveFlags } from '../src/program/cli/serve-flags.ts'
+import { describeFixedLimits } from './fixed-limits.ts'
 import { wrap } from './wrap.ts'
 import { expectationOf, fields, type Field } from '../src/config/fields.ts'
 
@@ -75,7 +76,14 @@ export function describeSettings(): string {
       '',
       ...[...fields.values()].filter((field) => field.section === section).map(describeField),
       ''
-    ])
+    ]),
+    '## Limits that are fixed',
+    '',
+    'These are constants in `src`, for cases that no tree is expected to reach, and for texts that people read. If one is in your',
+    'way, please open an issue.',
+    '',
+    ...describeFixedLimits(),
+    ''
   ].join('\n')
 }
 

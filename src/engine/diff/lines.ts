@@ -1,4 +1,4 @@
-// Lines as this project counts them: \n, \r\n and a lone \r end a line, nothing else does (DESIGN section 5).
+// Lines as this project counts them: \n, \r\n and a lone \r end a line, nothing else does.
 
 const lineFeed = 10
 const carriageReturn = 13

@@ -29,7 +29,7 @@ export interface LossState extends LostLease {
   readonly agentId: string
 }
 
-/** Notices in one answer; of more only the count (DESIGN, notices). */
+/** Notices in one answer; of more only the count. */
 const maxNotices = 5
 /** Limits of agents, and of losses for each agent: beyond these the oldest are forgotten. */
 const maxAgents = 1000

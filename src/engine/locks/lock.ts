@@ -3,7 +3,7 @@
 export type LockMode = 'shared' | 'exclusive'
 
 export interface LockRequest {
-  /** The canonical path, folded (DESIGN section 5): one key is one queue. */
+  /** The canonical path, folded: one key is one queue. */
   readonly key: string
   /** The path as the caller spelt it, for messages and status. */
   readonly path: string

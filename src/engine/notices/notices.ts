@@ -18,7 +18,7 @@ interface Notices {
   readonly further_notices?: number
 }
 
-/** Notices in one answer; of more only the count (DESIGN, notices). */
+/** Notices in one answer; of more only the count. */
 const maxNotices = 5
 /** Views that one answer examines, and the time it takes for that, in milliseconds. */
 const maxLooks = 20

@@ -1,4 +1,4 @@
-// The two envelopes (DESIGN section 4): the form in which each transport gives a failure to the caller of an operation.
+// The two envelopes: the form in which each transport gives a failure to the caller of an operation.
 import type { EnvelopeName } from '../../../schemas/contract.ts'
 import { ErrorEnvelope, errorTable, type ErrorCode } from '../../../schemas/errors.ts'
 import { FileEditingError } from '../../../schemas/file-editing.ts'

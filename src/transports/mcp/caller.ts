@@ -52,7 +52,7 @@ export function makeCall(
   }
 }
 
-/** In the order of DESIGN.md: header, `_meta`, session. The input's own agent_id comes before all of them, in the operation. */
+/** In this order: header, `_meta`, session. The input's own agent_id comes before all of them, in the operation. */
 function agentIdOf({ http, mcpReq, sessionId }: ServerContext): string | undefined {
   const header = headerText(http?.req?.headers.get('x-agent-id'))
   if (header !== undefined) return header

@@ -1,4 +1,4 @@
-// What edit_file and read_file must do to a text, written down from FES 2.1-2.3 and DESIGN section 5 alone: nothing of src/ is used here.
+// What edit_file and read_file must do to a text, written down from FES 2.1-2.3 alone: nothing of src/ is used here.
 
 /** A line and the line end it has in the file; "" where the file ends without one. */
 interface Line {
