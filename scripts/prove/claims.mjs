@@ -19,10 +19,19 @@ const noVersionCheck = {
 export const claims = [
   {
     claim: 'locks keep their rules',
-    file: 'engine/locks/mutants',
+    file: 'engine/locks/lock-manager',
     shows:
       'fair queues, shared and exclusive locks, leases, deadlocks: each property, and random schedules and histories',
-    control: { tests: /^it is noticed if / }
+    control: {
+      fault: 'readers are admitted beside a writer',
+      edits: [
+        [
+          'this.holders.size === 0 || mode === "shared" && this.#exclusive === 0',
+          'this.holders.size === 0 || mode === "shared"'
+        ]
+      ],
+      found: /a writer holds alone; readers hold together/
+    }
   },
   {
     claim: 'a server does what the model says',

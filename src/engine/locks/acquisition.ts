@@ -81,11 +81,11 @@ export class Acquisition implements Deadline {
   }
 
   get isWhole(): boolean {
-    return this.state === 'held' && this.entries.every(({ state }) => state === 'holding')
+    return this.entries.every(({ state }) => state === 'holding')
   }
 
   holdsNothingBut(entry: QueueEntry): boolean {
-    return this.state === 'held' && this.entries.every((other) => other === entry || other.state !== 'holding')
+    return this.entries.every((other) => other === entry || other.state !== 'holding')
   }
 
   /** Made when first asked for: most operations are over before anything could abort. */

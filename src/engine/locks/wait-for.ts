@@ -114,7 +114,7 @@ export class WaitForGraph {
     if (agentId === undefined || !this.#agents.hasOtherLease(acquisition)) return false
     const [leases, waits] = [this.#agents.leasesOf(agentId), this.#agents.waitsOf(agentId)]
     if (leases.size + waits.size > queue.depth) return true
-    for (const { key } of leases) if (key === queue.key || (this.#queues.get(key)?.depth ?? 0) > 0) return true
+    for (const { key } of leases) if ((this.#queues.get(key)?.depth ?? 0) > 0) return true
     for (const other of waits)
       if (other.isLease && other !== acquisition && other.waitsAt?.behind !== undefined) return true
     return false

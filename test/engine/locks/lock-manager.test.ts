@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import t from 'tap'
 import { systemClock } from '../../../src/engine/locks/clock.ts'
 import { createLockManager } from '../../../src/engine/locks/lock-manager.ts'
-import { lockProperties } from '../../harness/locks/lock-properties.ts'
+import { lockChecks } from '../../harness/locks/lock-checks.ts'
 
-for (const { title, check } of lockProperties) {
+for (const { title, check } of lockChecks) {
   t.test(title, async (t) => {
     await check(createLockManager)
     t.pass('it holds')

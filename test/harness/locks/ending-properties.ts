@@ -8,6 +8,7 @@ const leaseLost = { name: 'OperationError', code: 'LEASE_LOST' }
 export const endingProperties: readonly LockProperty[] = [
   {
     title: 'a waiter that times out or is cancelled at the very moment of the grant never leaves the lock held',
+    isLong: true,
     async check(create) {
       for (const order of ordersOf(['release', 'abort', 'time out'] as const)) {
         for (let gaps = 0; gaps < 4 ** 3; gaps += 1) await checkGrantRace(create, order, gaps)

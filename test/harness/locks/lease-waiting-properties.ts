@@ -333,6 +333,7 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
   },
   {
     title: 'an agent holds up to 10,000 leases, and those it waits for count as its waiters',
+    isLong: true,
     async check(create) {
       const world = createLeaseWorld(create)
       for (let index = 0; index < 10_000; index += 1) leaseFrom(world.lease('A', `k${index}`))

@@ -46,6 +46,7 @@ export const limitProperties: readonly LockProperty[] = [
   },
   {
     title: 'the limits are 1000 waiters for one key and 1000 for one agent',
+    isLong: true,
     async check(create) {
       const world = createLockWorld(create)
       for (const key of ['a', 'b']) world.exclusive('holder', key)

@@ -12,6 +12,8 @@ export type CreateLockManager = typeof createLockManager
 /** A sentence about behaviour, and the check that it holds for whatever the factory makes. */
 export interface LockProperty {
   readonly title: string
+  /** True if it takes long: for a mutant it is checked after the others. */
+  readonly isLong?: boolean
   readonly check: (createLockManager: CreateLockManager) => Promise<void>
 }
 

@@ -1,5 +1,6 @@
 // What every lock manager must hold to about its queues: exclusion, order, promotion, several keys.
 import assert from 'node:assert/strict'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
 import { createLockWorld, settled, toRequests, type LockProperty, type LockWorld } from './lock-world.ts'
 
 export const queueProperties: readonly LockProperty[] = [
@@ -231,6 +232,7 @@ export const queueProperties: readonly LockProperty[] = [
   },
   {
     title: 'thousands that fail on their last key amid one promotion do not exhaust the stack',
+    isLong: true,
     async check(create) {
       const world = createLockWorld(create, { maxWaitersPerKey: 5000 })
       world.exclusive('blocker', 'b')
@@ -246,7 +248,7 @@ export const queueProperties: readonly LockProperty[] = [
   {
     title: 'trying takes what is free, in one turn, and otherwise changes nothing',
     async check(create) {
-      const manager = create()
+      const manager = create({ clock: createFakeClock() })
       const options = { operation: 'try', ttlMs: 1000 }
       const request = (key: string, mode: 'shared' | 'exclusive') => ({ key, path: key, mode })
       const reader = manager.tryAcquire([request('a', 'shared')], options)

@@ -74,6 +74,7 @@ export const ttlProperties: readonly LockProperty[] = [
   },
   {
     title: 'whatever the order of many ends and releases, each end comes at its own millisecond',
+    isLong: true,
     async check(create) {
       const world = createLockWorld(create)
       const start = world.clock.now()
@@ -103,6 +104,7 @@ export const ttlProperties: readonly LockProperty[] = [
   },
   {
     title: 'the usual grant sets no timer of its own',
+    isLong: true,
     async check(create) {
       const world = createLockWorld(create)
       for (let round = 0; round < 1000; round += 1) {
