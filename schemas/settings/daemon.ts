@@ -60,7 +60,7 @@ export const daemon = Type.Object(
       ...live,
       default: '',
       description:
-        'Bearer token that every request must carry, except for /docs and /openapi.json, which show the public contract; "" asks for none.'
+        'Bearer token that every request must carry, except for /openapi.json and the pages /docs and /board, which are the same for everyone; "" asks for none.'
     }),
     allowed_hosts: Type.Array(Type.String({ minLength: 1 }), {
       ...live,
