@@ -22,8 +22,6 @@ const preload = join(projectRoot, 'scripts', 'test-preload.cjs')
 /** Of `npm run test:wine`. */
 const windowsNode = process.env.TEST_WINDOWS_NODE
 const runner = windowsNode === undefined ? [process.execPath] : ['wine', windowsNode]
-/** Other files have the other processors: threads that collect garbage together would wait for each other. */
-const flags = ['--no-warnings', '--single-threaded-gc', '--require', preload]
 const ofWine = windowsNode !== undefined && {
   NODE_OPTIONS: `--require "Z:${join(projectRoot, 'scripts', 'under-wine.cjs')}"`
 }
@@ -55,7 +53,7 @@ export async function runTestFile(name, path, environment) {
   const mark = windowsNode === undefined ? undefined : randomUUID()
   const output = openOutput()
   const [command, ...words] = runner
-  const child = spawn(command, [...words, ...flags, path], {
+  const child = spawn(command, [...words, '--no-warnings', '--require', preload, path], {
     cwd: projectRoot,
     env: { ...environment, ...ofWine, ...(mark && { [markName]: mark }), TAP_TIMEOUT: String(maxTestSeconds) },
     stdio: ['ignore', output.fd, output.fd],
