@@ -1,12 +1,12 @@
 // The network of one host is cut while clients write through both: one writer at a time, and service comes back.
-import { spawn } from 'node:child_process'
 import t, { type Test } from 'tap'
 import { isLong, lengthOf } from '../../fixtures/length.ts'
 import { errorsOf, post } from '../../fixtures/processes.ts'
 import { until } from '../../fixtures/until.ts'
 import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
 import { startHost, ttlSeconds } from './fixtures/hosts.ts'
-import { createNetworks, intoNamespaces, lacksNamespaces, type Machine, type Network } from './fixtures/network.ts'
+import { testInNamespaces } from './fixtures/in-namespaces.ts'
+import { createNetworks, lacksNamespaces, type Machine, type Network } from './fixtures/network.ts'
 import { lacksBricks, lacksVolume, makeVolume, serves, volumeTimeoutSeconds, type Mount } from './fixtures/volumes.ts'
 import {
   backMs,
@@ -154,15 +154,4 @@ async function playRounds(t: Test): Promise<void> {
 }
 
 const skip = lacksEtcd || lacksNamespaces || lacksVolume
-const title = `one writer at a time, and service comes back, in ${rounds} rounds`
-if (skip !== false) t.test(title, { skip }, async () => {})
-else if (process.env['TEST_NAMESPACES'] === 'own') t.test(title, playRounds)
-else {
-  // Not by tap's own way to run a file, which loads a tracer that the bundles do not have.
-  const [command = '', ...options] = intoNamespaces
-  const args = [...options, process.execPath, ...process.execArgv, process.argv[1] ?? '']
-  const env = { ...process.env, TEST_NAMESPACES: 'own' }
-  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  t.teardown(() => child.kill())
-  void t.stdin('in namespaces of its own', { tapStream: child.stdout })
-}
+testInNamespaces(`one writer at a time, and service comes back, in ${rounds} rounds`, skip, playRounds)
