@@ -44,7 +44,7 @@ export function effectOf(
   function toCanonical(path: string, folder: string | undefined): string | undefined {
     if (path === '' || path.length > maxPathLength || path.includes('\0')) return undefined
     const absolute = toFolder(folder, path)
-    if (absolute === undefined || absolute.startsWith('/dev/')) return undefined
+    if (absolute === undefined) return undefined
     return canonicalOf(absolute)
   }
 

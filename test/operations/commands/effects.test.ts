@@ -1,14 +1,14 @@
 // What a command line says of the files that it writes.
-import { realpathSync } from 'node:fs'
-import t from 'tap'
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Effect } from '../../../src/engine/commands/open-command.ts'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
 import { parseCommand } from '../../../src/operations/commands/command-line.ts'
 import { effectOf } from '../../../src/operations/commands/effect-of.ts'
 import { makeTree } from '../../fixtures/tree.ts'
 
-t.test('the files that command lines name as written', async (t) => {
-  const tree = makeTree(t, { 'src/a.txt': 'a\n', 'src/b.txt': 'b\n', 'c.txt': 'c\n' })
-  const root = realpathSync(tree.root)
+function effectsIn(t: Test, root: string): (line: string) => Effect {
   const files = createFileStore({
     roots: [root],
     maxFileBytes: 1e6,
@@ -17,6 +17,12 @@ t.test('the files that command lines name as written', async (t) => {
     protectedPaths: []
   })
   t.teardown(() => files.close())
+  return (line) => effectOf(line, parseCommand(line, root), { files })
+}
+
+t.test('the files that command lines name as written', async (t) => {
+  const tree = makeTree(t, { 'src/a.txt': 'a\n', 'src/b.txt': 'b\n', 'c.txt': 'c\n' })
+  const root = realpathSync(tree.root)
   const cases: readonly [line: string, files: string, places: string, isBounded: boolean][] = [
     ["sed -i 's/a/b/' src/a.txt c.txt", 'c.txt src/a.txt', '', true],
     ["sed -i.bak -e 's/a/b/' c.txt", 'c.txt', '', true],
@@ -65,7 +71,7 @@ t.test('the files that command lines name as written', async (t) => {
     ['echo x > "$F"', '', '', false],
     ['if then', '', '', false]
   ]
-  const effectIn = (line: string) => effectOf(line, parseCommand(line, root), { files })
+  const effectIn = effectsIn(t, root)
   for (const [line, named, places, isBounded] of cases) {
     const effect = effectIn(line)
     const below = (paths: Iterable<string>) =>
@@ -78,4 +84,12 @@ t.test('the files that command lines name as written', async (t) => {
   }
   t.equal(effectIn('sleep 5 &').leavesProcess, true)
   t.equal(effectIn('a && b 2>&1').leavesProcess, false)
+})
+
+const memory = '/dev/shm'
+t.test('a tree in memory, where devices are', { skip: !existsSync(memory) && `needs ${memory}` }, async (t) => {
+  const root = mkdtempSync(join(memory, 'async-crud-mcp-test-'))
+  t.teardown(() => rmSync(root, { recursive: true }))
+  const { files, isBounded } = effectsIn(t, root)('printf x > a.txt 2> /dev/null')
+  t.strictSame([[...files], isBounded], [[join(root, 'a.txt')], true])
 })
