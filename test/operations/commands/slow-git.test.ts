@@ -5,10 +5,13 @@ import { chmodSync } from 'node:fs'
 import { delimiter } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { findServerOf } from '../../../src/program/hook/find-server.ts'
+import { orUndefined } from '../../../src/support/attempt.ts'
 import { connect } from '../../fixtures/clients.ts'
 import { makeCommitted } from '../../fixtures/repository.ts'
 import { programPath, startProgram } from '../../fixtures/server.ts'
 import { makeTree } from '../../fixtures/tree.ts'
+import { until } from '../../fixtures/until.ts'
 
 /** No line that runs it says what it does. */
 const script = 'echo more >> a.txt; rm deep/b.txt'
@@ -24,6 +27,8 @@ async function serve(t: Test) {
   chmodSync(bin.path('git'), 0o755)
   const PATH = `${bin.root}${delimiter}${process.env['PATH']}`
   const { url } = await startProgram(t, ['--dir', root], { PATH, ASYNC_CRUD_MCP_HOOKS__LOOK_MS: '10000' })
+  // It leaves its address in the tree once it serves it, a moment after it listens.
+  await until(() => orUndefined(() => findServerOf({ cwd: root })) !== undefined)
   return { tree, root, url, letGo: () => bin.write('go', ''), bob: await connect(t, 'rest', url, 'bob') }
 }
 
@@ -64,6 +69,6 @@ for (const [name, path] of [
   t.test(`${name} right after the end of a command knows of it`, { skip }, async (t) => {
     const { root, letGo, bob } = await serve(t)
     letGo()
-    await runProgram(root)
+    t.strictSame(await runProgram(root), { said: '', code: 0 })
     t.match(JSON.stringify(await bob.call(name, { path })), '"agent_id":"ann"')
   })
