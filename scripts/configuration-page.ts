@@ -79,8 +79,8 @@ export function describeSettings(): string {
     ]),
     '## Limits that are fixed',
     '',
-    'These are constants in `src`, for cases that no tree is expected to reach, and for texts that people read. If one is in your',
-    'way, please open an issue.',
+    'These are constants in `src`, for cases that no tree is expected to reach, and for texts that people read. If one is in',
+    'your way, please open an issue.',
     '',
     ...describeFixedLimits(),
     ''

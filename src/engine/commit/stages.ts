@@ -9,7 +9,7 @@ import { below } from '../../support/relocate.ts'
 import type { Shelf } from '../files/directory.ts'
 import type { Root } from '../files/roots.ts'
 import type { OpenEntry } from '../files/walk.ts'
-import { inEpoch, isThere, stageFolder, takeStage, type Own } from './take-stage.ts'
+import { inEpoch, stageFolder, takeStage, type Own } from './take-stage.ts'
 import { isGone, makeCertainly, Unanswered } from './unanswered.ts'
 import { removeWhole } from '../files/whole-folder.ts'
 import { isOfThisProcess, ownFolder, temporaryName } from '../files/temporary-names.ts'
@@ -65,7 +65,8 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
   function stageOf(root: string): Stage {
     const at = (name: string) =>
       held.get(root)?.at(join(stageFolder, inEpoch(epoch), name)) ?? join(root, ownFolder, name)
-    const isTaken = () => !isThere(at('.'))
+    // Whatever keeps it from being seen, ESTALE among others.
+    const isTaken = () => !attempt(() => lstatSync(at('.')))
     return {
       path: join(root, ownFolder, stageFolder),
       at,

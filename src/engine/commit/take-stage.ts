@@ -66,7 +66,7 @@ export function takeStage(own: Own, root: string, epoch: number): number {
 
 /** Appears whole: a host that comes late to make the first one finds that there is one. */
 function makeFirst(own: Own): void {
-  if (isThere(own.at(stageFolder))) return
+  if (attempt(() => lstatSync(own.at(stageFolder)))) return
   const made = own.at(`${stageFolder}-${randomBytes(6).toString('hex')}`)
   mkdirSync(made, 0o700)
   mkdirSync(join(made, '0'), 0o700)
@@ -118,8 +118,4 @@ function make(folder: string): void {
   } catch (error) {
     if (!isErrno(error, 'EEXIST')) throw error
   }
-}
-
-export function isThere(path: string): boolean {
-  return attempt(() => lstatSync(path))
 }
