@@ -19,3 +19,10 @@ export function relocation(from: string, to: string): (path: string) => string {
     return to.endsWith(sep) ? to + rest : to + sep + rest
   }
 }
+
+/** As `relocation`, for all paths that a text of several words names; where more of a name stands at its side, it is part of another path. */
+export function relocationInProse(from: string, to: string): (text: string) => string {
+  const folder = from.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
+  const named = new RegExp(String.raw`(?<![\p{L}\p{N}_.-])${folder}(?![\p{L}\p{N}_-]|\.\S)`, 'gu')
+  return (text) => text.replaceAll(named, () => to)
+}

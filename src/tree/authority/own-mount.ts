@@ -3,7 +3,7 @@ import { OperationError, type ErrorOnWire } from '../../errors.ts'
 import type { CarryCall, OperationResult } from '../../engine/call/context.ts'
 import type { TreeEvent } from '../../engine/events/tree-event.ts'
 import { mapTexts } from '../../support/map-texts.ts'
-import { relocation } from '../../support/relocate.ts'
+import { relocation, relocationInProse } from '../../support/relocate.ts'
 import { pathNames, withCommonPaths } from '../coordinator/common-paths.ts'
 import { mapHookAnswer, mapHookInput, nativeHook } from '../coordinator/hook-paths.ts'
 import type { Relay } from './relay.ts'
@@ -19,7 +19,7 @@ export function atOwnMount(relay: Relay, spellings: readonly [string, ...string[
   if (theirs === own) return relay
   const toTheirs = relocation(own, theirs)
   const toOwn = relocation(theirs, own)
-  const inProse = (text: string) => text.replaceAll(`${theirs}/`, `${own}/`)
+  const inProse = relocationInProse(theirs, own)
   const inAnswer = <Answer>(answer: Answer): Answer =>
     mapTexts(mapTexts(answer, pathNames, toOwn), messageNames, inProse) as Answer
 

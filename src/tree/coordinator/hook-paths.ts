@@ -1,6 +1,6 @@
 // Paths in what a harness gives its hooks, and in what these answer: the members are those of the harness, and some are texts of files.
 import type { CarryCall, OperationResult } from '../../engine/call/context.ts'
-import { relocation } from '../../support/relocate.ts'
+import { relocation, relocationInProse } from '../../support/relocate.ts'
 
 /** The operation that takes them. */
 export const nativeHook = 'native_hook'
@@ -79,8 +79,7 @@ export function withKnownHooks(call: CarryCall, root: string, knownAs: readonly 
         return next
       })
       if (!isMeant) continue
-      const inProse = (text: string) => text.replaceAll(`${root}/`, `${known}/`)
-      return mapHookAnswer(await call(operation, own, options), inProse) as OperationResult
+      return mapHookAnswer(await call(operation, own, options), relocationInProse(root, known)) as OperationResult
     }
     return call(operation, input, options)
   }

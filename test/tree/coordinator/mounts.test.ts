@@ -57,6 +57,14 @@ t.test(
       error_code: 'FILE_NOT_FOUND',
       message: new RegExp(relay.path('folder/none.txt'))
     })
+    const outside = `/outside${authority.path('b.txt')}`
+    const { message } = await relay.call('async_read', { path: outside })
+    const roots = [`every root: ${outside}.`, `Roots: ${relay.path('')}.`]
+    t.strictSame(
+      roots.filter((text) => !String(message).includes(text)),
+      [],
+      String(message)
+    )
     t.match(await relay.call('async_batch_read', { files: [{ path: relay.path('b.txt') }, { path: 'b.txt' }] }), {
       results: [{ path: relay.path('b.txt') }, { path: 'b.txt' }]
     })
