@@ -1,11 +1,13 @@
 // lock_wait (LOCK): waits for leases in a fair queue; a wait that is cut short keeps its place for a ticket.
 import { someOf } from '../support/cut-text.ts'
 import { contract } from '../../schemas/contract.ts'
+import type { LockResult } from '../../schemas/leases.ts'
 import type { LockWaitInput, LockWaitOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import { OperationError } from '../errors.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { defineOperation, leaseErrors } from './definition/define.ts'
+import { lockTime } from '../engine/locks/clock.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { LeaseGroup } from '../engine/leases/lease-group.ts'
 import { explainTtl, toGroupOptions, toMessage } from './locking/lease-options.ts'
@@ -29,6 +31,8 @@ export const lockWait = defineOperation({
   handle: wait
 })
 
+type Kept = Required<Pick<Static<typeof LockWaitOutput>, 'ticket' | 'ticket_expires_at'>>
+
 async function wait(input: LockWaitInput, context: OperationContext): Promise<Static<typeof LockWaitOutput>> {
   const { tickets, config, signal, progress, onWait, activity } = context
   const agentId = requireAgent(context, 'lock_wait')
@@ -38,7 +42,9 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
   const asked = input.timeout_seconds ?? config.crud.default_timeout
   const graceSeconds = inAll < asked ? config.locks.ticket_grace_seconds : 0
   const { connection, place } = context.caller
-  let kept: string | undefined
+  let results: LockResult[]
+  let isComplete: boolean
+  let kept: Kept | undefined
   const unfollow = tickets.follow(group)
   try {
     const waiting = group.wait({
@@ -50,13 +56,14 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
       onWaited: (path, ms) => activity.waited(path, agentId, ms)
     })
     if (place !== undefined && ticket === undefined && group.isWaiting) tickets.wait(place, group)
-    if (onWait === undefined || !group.isWaiting) await waiting
-    else {
-      const start = performance.now()
-      await waiting
-      onWait(performance.now() - start, group.isComplete ? 'ok' : 'not_acquired')
-    }
-    if (group.isParked) kept = tickets.keep(group, input.ticket)
+    const start = group.isWaiting ? performance.now() : undefined
+    await waiting
+    results = group.conclude((file) => explainMove(file, context))
+    isComplete = results.every(({ acquired }) => acquired)
+    if (start !== undefined) onWait?.(performance.now() - start, isComplete ? 'ok' : 'not_acquired')
+    const { keptUntil } = group
+    if (keptUntil !== undefined)
+      kept = { ticket: tickets.keep(group, input.ticket), ticket_expires_at: lockTime(keptUntil) }
   } finally {
     unfollow()
     if (ticket !== undefined) tickets.end(ticket.id)
@@ -65,19 +72,16 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
   const { givenUp } = group
   return {
     status: 'ok',
-    results: group.results((file) => explainMove(file, context)),
-    all_acquired: group.isComplete,
-    ...(kept !== undefined && {
-      ticket: kept,
-      ticket_expires_at: timestamp(Date.now() + graceSeconds * 1000)
-    }),
+    results,
+    all_acquired: isComplete,
+    ...kept,
     ...toMessage(
       ticket === undefined ? explainTtl(input.ttl_seconds, config) : undefined,
       explainGivenUp(givenUp),
-      group.isComplete || inAll === asked || (kept === undefined && givenUp.length > 0)
+      isComplete || inAll === asked || (kept === undefined && givenUp.length > 0)
         ? undefined
-        : explainCut(inAll, asked, kept),
-      group.options.allOrNothing && !group.isComplete && kept === undefined
+        : explainCut(inAll, asked, kept?.ticket),
+      group.options.allOrNothing && !isComplete && kept === undefined
         ? 'all_or_nothing: not all files could be leased, so none was kept.'
         : undefined
     ),

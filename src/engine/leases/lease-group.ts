@@ -28,6 +28,7 @@ interface Member {
   isGivenUp: boolean
 }
 
+type Explain = (file: LockFile) => Pick<LockResult, 'message'>
 type Parts = { readonly locks: LockManager; readonly lostLeases: LostLeases }
 
 export class LeaseGroup {
@@ -88,7 +89,7 @@ export class LeaseGroup {
 
   /** True while a request of the group waits in a queue. */
   get isWaiting(): boolean {
-    return this.#wanted.some(({ request }) => request?.isWaiting === true)
+    return this.#waiting > 0
   }
 
   /** The files, as they were spelt, that the agent has given up while it waited for them. */
@@ -152,17 +153,30 @@ export class LeaseGroup {
       signal.removeEventListener('abort', leave)
     }
     signal.throwIfAborted()
-    if (this.options.allOrNothing && !this.isParked && !this.isComplete) return this.undo()
-    for (const member of this.#members) {
-      if (member.request?.lease !== undefined) member.request.begin()
-      if (!this.options.allOrNothing) member.isTold ||= this.#isHeld(member)
-      else if (this.isParked) member.request?.keepForGrace()
+  }
+
+  /**
+   * What the agent is told after a wait; from now on its leases last as long as it asked for. A look at the leases ends what is overdue, which
+   * may grant a kept place: then all are looked at again.
+   */
+  conclude(explain?: Explain): LockResult[] {
+    for (;;) {
+      const waiting = this.#waiting
+      this.#begin()
+      const results = this.results(explain)
+      if (this.#waiting === waiting) return results
     }
   }
 
   /** True if the wait was cut, and places are kept. */
   get isParked(): boolean {
-    return this.#members.some(({ request }) => request?.isWaiting === true && request.isParked)
+    return this.keptUntil !== undefined
+  }
+
+  /** When the first of the kept places ends, in milliseconds since 1970; undefined if none is kept. */
+  get keptUntil(): number | undefined {
+    const kept = this.#members.flatMap(({ request }) => (request?.isParked === true && request.placeState) || [])
+    return kept.length === 0 ? undefined : Math.min(...kept.map(({ keptUntil }) => keptUntil))
   }
 
   /** Keeps only the places of these files, and of the others the leases that the agent knows of. New files are requested with the next wait. */
@@ -188,7 +202,7 @@ export class LeaseGroup {
   }
 
   /** @param explain gives the message for a held lease */
-  results(explain: (file: LockFile) => Pick<LockResult, 'message'> = () => ({})): LockResult[] {
+  results(explain: Explain = () => ({})): LockResult[] {
     return this.#members.map((member) => {
       const result = this.#describe(member)
       return result.acquired ? { ...result, ...explain(member.file) } : result
@@ -197,6 +211,19 @@ export class LeaseGroup {
 
   get #wanted(): Member[] {
     return this.#members.filter(({ isGivenUp }) => !isGivenUp)
+  }
+
+  get #waiting(): number {
+    return this.#wanted.filter(({ request }) => request?.isWaiting === true).length
+  }
+
+  #begin(): void {
+    if (this.options.allOrNothing && !this.isParked && !this.isComplete) return this.undo()
+    for (const member of this.#members) {
+      if (member.request?.lease !== undefined) member.request.begin()
+      if (!this.options.allOrNothing) member.isTold ||= this.#isHeld(member)
+      else if (this.isParked) member.request?.keepForGrace()
+    }
   }
 
   #isHeld({ file }: Member): boolean {
