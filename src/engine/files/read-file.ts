@@ -185,6 +185,7 @@ function openForReading(place: OpenEntry, path: string): number {
   try {
     return place.directory.open(place.name, readFlags)
   } catch (error) {
+    if (isErrno(error, 'ESTALE')) throw error
     if (isErrno(error, 'ENOENT')) throw fileNotFound(path, error)
     if (isErrno(error, 'EACCES', 'EPERM')) {
       throw new OperationError('ACCESS_DENIED', `The operating system denies reading (${error.code}): ${path}`, {

@@ -1,6 +1,6 @@
-// Reads what is opened for that. On a network volume it becomes stale if it is replaced through another host: then what is there now is opened.
+// Reads what is opened for that. On a network volume it becomes stale if it is replaced through another host, even while it is opened: then what
+// is there now is opened.
 import { isErrno } from '../../errors.ts'
-import { orUndefined } from '../../support/attempt.ts'
 import { closeReader } from './close-reader.ts'
 
 const maxTries = 5
@@ -12,13 +12,14 @@ export async function readOpen<Result>(
   explain = (error: unknown) => error
 ): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
-    const fd = open()
+    let fd: number | undefined
     try {
+      fd = open()
       return await read(fd)
     } catch (error) {
-      if (!isStale(error) || tries === maxTries) throw explain(error)
+      if (!isReplaced(error, fd) || tries === maxTries) throw explain(error)
     } finally {
-      closeReader(fd)
+      if (fd !== undefined) closeReader(fd)
     }
   }
 }
@@ -26,17 +27,22 @@ export async function readOpen<Result>(
 /** The same in one tick; undefined if it cannot be opened or read. */
 export function readOpenNow<Result>(open: () => number, read: (fd: number) => Result): Result | undefined {
   for (let tries = 1; tries <= maxTries; tries += 1) {
-    const fd = orUndefined(open)
-    if (fd === undefined) return undefined
+    let fd: number | undefined
     try {
+      fd = open()
       return read(fd)
     } catch (error) {
-      if (!isStale(error)) return undefined
+      if (!isReplaced(error, fd)) return undefined
     } finally {
-      closeReader(fd)
+      if (fd !== undefined) closeReader(fd)
     }
   }
   return undefined
+}
+
+/** @param fd undefined if it could not be opened: one that is not there then is missing */
+function isReplaced(error: unknown, fd: number | undefined): boolean {
+  return fd === undefined ? isErrno(error, 'ESTALE') : isStale(error)
 }
 
 export function isStale(error: unknown): boolean {

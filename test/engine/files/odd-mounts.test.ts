@@ -103,6 +103,26 @@ for (const code of ['Unknown system error -116', 'ENOENT'])
     t.match(await post(url, 'async_read', { path: 'f' }), { status: 'ok', content: 'one\n' })
   })
 
+t.test('a name that leads to a file that has just been replaced through another host is opened anew', async (t) => {
+  const tree = makeTree(t, { f: 'one\n' })
+  // The kernel looks for the name once more by itself. Two of three openings fail all the same.
+  const source = `
+      const { constants } = await import('node:os')
+      const { openSync } = fs
+      let count = 0
+      fs.openSync = (path, ...rest) => {
+        if (String(path).endsWith('/f') && (count += 1) % 3 !== 0)
+          throw Object.assign(new Error('imitated'), { code: 'Unknown system error -116', syscall: 'open', errno: -constants.errno.ESTALE })
+        return openSync(path, ...rest)
+      }`
+  const { url } = await startOneProgram(t, ['--dir', tree.root], {}, onSystem(source))
+  t.match(await post(url, 'async_read', { path: 'f' }), { status: 'ok', content: 'one\n' })
+  t.match(await post(url, 'async_update', { path: 'f', expected_hash: hashOf('one\n'), content: 'two\n' }), {
+    status: 'ok'
+  })
+  t.equal(tree.read('f'), 'two\n')
+})
+
 t.test('a file that is stale at the look right before its change is opened anew', async (t) => {
   const tree = makeTree(t, { f: 'one\n' })
   // Every second handle is stale, so that of each look which follows a read. Times that pass make the look read the bytes.
