@@ -175,10 +175,12 @@ export function createMembership(options: MembershipOptions) {
     const giveUp = () => attempt.abort()
     const limit = setTimeout(giveUp, limitMs)
     ended.signal.addEventListener('abort', giveUp, { once: true })
+    const address = coordinator.facts()?.authority
+    let isOver = false
+    if (coordinator.isLeased) void untilReplaced(address, () => isOver).then(() => !isOver && giveUp())
     try {
       const { signal } = attempt
       const silenceMs = () => coordinator.silenceMs ?? timeoutMs()
-      const address = coordinator.facts()?.authority
       const onDoubt = () => void leaveForAnother(address)
       const options = { hello: hello(), view: coordinator.view, signal, silenceMs, onDoubt }
       const direct = await connectFirst(target.targets, options)
@@ -196,10 +198,20 @@ export function createMembership(options: MembershipOptions) {
       if (isFinal) throw error
       return undefined
     } finally {
+      isOver = true
       clearTimeout(limit)
       ended.signal.removeEventListener('abort', giveUp)
       target.close()
     }
+  }
+
+  /** One that is cut off or paused welcomes nobody: nobody waits for it once its lease has ended. */
+  async function untilReplaced(address: string | undefined, isOver: () => boolean): Promise<void> {
+    do {
+      await delay(maxRetryMs, undefined, { ref: false })
+      // If etcd does not answer, the attempt goes on.
+      if (!isOver()) await Promise.resolve(coordinator.look()).catch(() => {})
+    } while (!isOver() && coordinator.facts()?.authority === address)
   }
 
   /** An authority that etcd does not answer may have been followed by another one, or this process can follow it. */

@@ -195,7 +195,8 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
     campaign,
     async look() {
       const found = await client.read(key())
-      if (found !== undefined) follow(found)
+      if (found === undefined) followed = undefined
+      else follow(found)
     },
     isInPlace: () => performance.now() < deadline && !volume.isLost(),
     leader: () => (term === undefined ? followed?.leader?.pid : process.pid),

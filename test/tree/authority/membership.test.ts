@@ -52,3 +52,52 @@ t.test(
     await membership.leave()
   }
 )
+
+t.test('nobody waits for the welcome of an authority whose lease has ended', async (t) => {
+  const steps: string[] = []
+  let authority: string | undefined
+  const coordinator = {
+    async campaign() {
+      const isFree = steps.filter((step) => step === 'campaign').length === 3
+      steps.push('campaign')
+      authority = 'a host that is cut off'
+      return isFree
+    },
+    async look() {
+      steps.push('look')
+      authority = undefined
+    },
+    facts: () => ({ authority }),
+    isInPlace: () => true,
+    isLeased: true,
+    openPoint: () => ({ close() {}, isInPlace: () => true, targets: [connect] }),
+    resign: async () => {},
+    members: { join() {}, leave() {}, remove() {}, isMember: () => true, isAlone: () => false }
+  } as unknown as Coordinator
+  const connect = (signal: AbortSignal) =>
+    new Promise((_, reject) => {
+      steps.push('connect')
+      signal.addEventListener('abort', () => {
+        steps.push('given up')
+        reject(signal.reason as Error)
+      })
+    })
+  const membership = createMembership({
+    coordinator,
+    engine: {} as EngineLink,
+    server: { listen: async () => {}, stopListening() {}, close() {} } as unknown as AuthorityServer,
+    spellings: ['/'],
+    hello: () => ({ type: 'hello' }) as never,
+    timeoutMs: () => 60_000,
+    openState: async () => {},
+    onAuthority: () => steps.push('authority'),
+    onRelay() {},
+    onWatch() {},
+    onTrouble() {},
+    onDisplaced() {}
+  })
+  await membership.link()
+  const attempt = ['campaign', 'connect', 'look', 'given up']
+  t.strictSame(steps, [...attempt, ...attempt, ...attempt, 'campaign', 'authority'])
+  await membership.leave()
+})
