@@ -26,9 +26,11 @@ async function runLane(t: Test, lane: number): Promise<{ acknowledged: number }>
     const { program, call } = next
     next = tree.stdio('--log-level', 'warn')
     for (const agent of agents) await check(agent, call, tree, random)
-    const working = Promise.all(agents.map((agent) => work(agent, call, random)))
     const before = countOf(agents)
-    await until(() => countOf(agents) > before)
+    let haveStopped = false
+    const working = Promise.all(agents.map((agent) => work(agent, call, random)))
+    working.catch(() => (haveStopped = true))
+    await until(() => haveStopped || countOf(agents) > before)
     await delay(random() * longestRoundMs)
     const ended = program.end('SIGKILL')
     await working
