@@ -8,11 +8,11 @@ import { atMost } from '../../../src/support/at-most.ts'
 import { until } from '../../fixtures/until.ts'
 import { testInNamespaces } from './fixtures/in-namespaces.ts'
 import { createNetworks, lacksNamespaces } from './fixtures/network.ts'
-import { lacksBricks, makeVolume, serves, volumeTimeoutSeconds } from './fixtures/volumes.ts'
+import { lacksBricks, makeVolume, serves } from './fixtures/volumes.ts'
 
 t.setTimeout(600_000)
 const rounds = 8
-const limitSeconds = 4 * volumeTimeoutSeconds
+const limitSeconds = 20
 const replace = 'echo new > "$0/new" && mv "$0/new" "$0/a.txt"'
 
 async function run(t: Test): Promise<void> {

@@ -141,8 +141,9 @@ t.test(
   { skip: skip || (!isFull && 'takes seconds: npm run test:full') },
   async (t) => {
     const scene = await play(t, await etcd, editProgram(t, [pauseBeforeRename, withoutFence]))
-    // A client of a volume may show a file as it was a second ago: then the successor writes over the late change, and nothing is lost.
-    for (let round = 1; round <= rounds && (round <= 3 || lostLines(scene).length === 0); round += 1)
+    // A client of a volume may show a file as it was a second ago: then the successor writes over the late change, and nothing is lost. On a
+    // busy machine that is how most rounds end.
+    for (let round = 1; round <= 5 * rounds && (round <= 3 || lostLines(scene).length === 0); round += 1)
       await pauseAuthority(scene)
     await scene.stop()
     t.ok(lostLines(scene).length > 0, `of ${scene.written.length} lines`)
