@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../support/logger.ts'
 import { createSlices } from '../../support/slices.ts'
-import type { Now } from '../versions/made-step.ts'
+import { type Now, nothing } from '../versions/made-step.ts'
 import { examine } from '../watcher/examine.ts'
 import { decide } from './attribution.ts'
 import type { FileClock } from './file-clock.ts'
@@ -35,7 +35,7 @@ export function createCommands(parts: CommandParts) {
   const { history, treeChanges, clock, log } = parts
   const commands = createRecentCommands(maxHeldMs)
   const { isAwaited } = commands
-  const suspects = createSuspects(commands, parts.history)
+  const suspects = createSuspects(commands, parts)
   const states = createStatesBefore(parts)
   const held = createHeldChanges(history, commands, suspects, states)
   const timers = new Map<OpenCommand, NodeJS.Timeout>()
@@ -63,7 +63,7 @@ export function createCommands(parts: CommandParts) {
     await firstLook
     const late = delay(parts.lookMs(), undefined, { ref: false })
     await Promise.race([states.findAll(start.effect.files, [...commands.unsettled]), late])
-    const { absent, isWhole } = await lookAt(start.effect, parts)
+    const { absent, free, isWhole } = await lookAt(start.effect, parts)
     const surveys = isWhole ? undefined : lookAround(parts, states, () => [...commands.unsettled])
     const before = await Promise.race([surveys, late])
     await catchUp()
@@ -71,7 +71,7 @@ export function createCommands(parts: CommandParts) {
     if (await noteOthers()) await catchUp()
     if (commands.open.size >= maxOpen) void end(findOpen(() => true)!)
     count += 1
-    const command = { ...start, number: count, begun: clock.now(), absent, isWhole, before }
+    const command = { ...start, number: count, begun: clock.now(), absent, free, isWhole, before }
     commands.add(command)
     arm(command)
     return command
@@ -133,7 +133,8 @@ export function createCommands(parts: CommandParts) {
   function toFound(change: FoundChange, command: OpenCommand): Found[] {
     // While it was read, an operation may have begun to use it.
     if (history.last(change.path) !== undefined) return []
-    const verdict = decide(change.path, suspects.byTime(change.path, change.now, command.begun.at))
+    const there = change.hasCome === true ? nothing : change.now
+    const verdict = decide(change.path, suspects.byTime(change.path, there, command.begun.at))
     const isOthers = verdict?.commands.includes(command) === false && verdict.commands.every(isAwaited)
     return verdict === undefined || isOthers ? [] : [{ change, verdict }]
   }

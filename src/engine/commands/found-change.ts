@@ -1,5 +1,6 @@
 // A change that was found on the disk, and which of several are renames: the same file gone at one name and new at another.
 import type { FileIdentity } from '../files/identity.ts'
+import { isThere } from '../../support/is-there.ts'
 import { isSameFile } from '../../support/same-file.ts'
 import type { MadeStep, Now } from '../versions/made-step.ts'
 import type { History } from '../versions/history.ts'
@@ -15,6 +16,8 @@ export interface FoundChange {
   readonly wasThere?: boolean
   /** What was there before, if no version of it was known and it is known now. */
   readonly base?: FileState
+  /** True if it has come there in a folder that was renamed: its own times say nothing of when. */
+  readonly hasCome?: true
 }
 
 interface Gone {
@@ -51,6 +54,19 @@ function mayArrive({ path, now }: FoundChange, { last, known }: Pick<History, 'l
   if (before === undefined || !isSomethingThere(before)) return true
   const identity = known(path)?.identity
   return now.kind === 'file' && identity !== undefined && !isSameFile(identity, now.identity)
+}
+
+/** The name that a file had in the log until it got this one, and that is free now. */
+export function earlierName(
+  path: string,
+  now: Now,
+  history: Pick<History, 'last' | 'known' | 'paths'>
+): string | undefined {
+  if (now.kind !== 'file' || !mayArrive({ path, now }, history)) return undefined
+  return history.paths().find((other) => {
+    const known = history.known(other)
+    return known !== undefined && isSameNode({ path: other, ...known }, now) && !isThere(other)
+  })
 }
 
 /** Inode numbers are used again: times or bytes must agree, too. */

@@ -4,10 +4,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { orUndefined } from '../../support/attempt.ts'
 import type { Author } from '../versions/author.ts'
 import type { History } from '../versions/history.ts'
-import type { Now } from '../versions/made-step.ts'
+import { type Now, nothing } from '../versions/made-step.ts'
 import { isStillThere } from '../versions/observed-version.ts'
 import { decide, toAuthor, type Suspects, type Verdict } from './attribution.ts'
-import { toSteps, type FoundChange } from './found-change.ts'
+import { earlierName, toSteps, type FoundChange } from './found-change.ts'
+import { wasAbsent } from './open-command.ts'
 import type { RecentCommands } from './recent-commands.ts'
 import type { StatesBefore } from './states-before.ts'
 import type { SuspectsByPath } from './suspects.ts'
@@ -112,7 +113,7 @@ export function createHeldChanges(
   }
 
   function toChange(path: string, now: Now, { commands: authors }: Verdict): FoundChange {
-    const isKnown = history.last(path) !== undefined || authors.some(({ absent }) => absent.has(path))
+    const isKnown = history.last(path) !== undefined || authors.some((one) => wasAbsent(one, path))
     return isKnown ? { path, now } : { path, now, wasThere: true }
   }
 
@@ -140,7 +141,11 @@ export function createHeldChanges(
       const one = held.get(path)
       forget(path)
       const verdict = one && decide(path, one.suspects)
-      if (one !== undefined && verdict !== undefined) logAll([{ change: toChange(path, one.now, verdict), verdict }])
+      if (one === undefined || verdict === undefined) return
+      const earlier = earlierName(path, one.now, history)
+      if (earlier !== undefined) forget(earlier)
+      const gone = earlier === undefined ? [] : [{ change: { path: earlier, now: nothing }, verdict }]
+      logAll([...gone, { change: toChange(path, one.now, verdict), verdict }])
     },
     /** Logs all. */
     close(): void {

@@ -17,6 +17,8 @@ const maxLookBytes = 1_048_576n
 interface Looked {
   /** Files that are not there. */
   readonly absent: Set<string>
+  /** Names at which nothing is, not even a folder. */
+  readonly free: Set<string>
   /** True if the command writes to no other files than those that were looked at. */
   readonly isWhole: boolean
 }
@@ -24,20 +26,23 @@ interface Looked {
 /** Takes files that a command names into use before it changes them. */
 export async function lookAt({ isBounded, files, places }: Effect, parts: ExamineParts): Promise<Looked> {
   const absent = new Set<string>()
+  const free = new Set<string>()
   const paths = new Set([...files, ...places.flatMap(filesOf)])
   let isWhole = isBounded && places.length === 0 && paths.size <= maxLooks
   for (const path of [...paths].slice(0, maxLooks)) {
     if (parts.history.last(path) !== undefined) continue
     const now = await look(path, parts, maxLookBytes)
-    if (now?.kind === 'none') absent.add(path)
-    else if (now?.kind === 'file') parts.history.observe(path, now)
+    if (now?.kind === 'none') {
+      absent.add(path)
+      free.add(path)
+    } else if (now?.kind === 'file') parts.history.observe(path, now)
     else {
       isWhole = false
       // No file is there yet.
       if (isFolder(path)) absent.add(path)
     }
   }
-  return { absent, isWhole }
+  return { absent, free, isWhole }
 }
 
 /** The place itself, or of a folder the files in it, if they are few. */

@@ -1,4 +1,5 @@
 // A shell command that its harness has reported: from its start to its end, and a little longer.
+import { dirname } from 'node:path'
 import type { Author } from '../versions/author.ts'
 import type { Moment } from './file-clock.ts'
 import type { Surveys } from './tree-changes.ts'
@@ -36,6 +37,8 @@ export interface OpenCommand extends CommandStart {
   readonly begun: Moment
   /** Files that it names and that were not there when it began. */
   readonly absent: Set<string>
+  /** Names at which nothing was then, not even a folder. */
+  readonly free: ReadonlySet<string>
   /** True if it writes to no other files than those that were looked at then. */
   readonly isWhole: boolean
   /** What differed from HEAD then; undefined if that was not looked at in time. */
@@ -47,6 +50,14 @@ export interface OpenCommand extends CommandStart {
 
 /** Behind the end that is reported, its changes may still be noticed. */
 export const graceMs = 500
+
+/** Whether no file was there when the command began, as far as it names the place. */
+export function wasAbsent({ absent, free }: OpenCommand, path: string): boolean {
+  if (absent.has(path)) return true
+  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder))
+    if (free.has(folder)) return true
+  return false
+}
 
 export const isOpen = ({ ended }: OpenCommand): boolean => ended === undefined
 

@@ -6,6 +6,7 @@ import { orUndefined } from '../../support/attempt.ts'
 import type { Logger } from '../../support/logger.ts'
 import { createSlices, inSlices } from '../../support/slices.ts'
 import { examine, type ExamineParts } from '../watcher/examine.ts'
+import { createArrivals, type Arrivals } from './arrival.ts'
 import { findCleanBases, type Clean } from './clean-bases.ts'
 import type { OpenCommand } from './open-command.ts'
 import { hasChanged, type Survey, type Surveys } from './tree-changes.ts'
@@ -17,7 +18,7 @@ interface Parts extends ExamineParts {
 export type StatesBefore = ReturnType<typeof createStatesBefore>
 
 export function createStatesBefore({ log, ...parts }: Parts) {
-  const { history, bases } = parts
+  const { history, bases, files } = parts
   const wanted = new Map<string, Clean>()
   let reading = Promise.resolve()
 
@@ -36,12 +37,12 @@ export function createStatesBefore({ log, ...parts }: Parts) {
    * @param running commands that may have changed it, in the order in which they began
    * @param now made since
    */
-  function find(path: string, running: readonly OpenCommand[], now?: Surveys): void {
+  function find(path: string, running: readonly OpenCommand[], now?: Surveys, arrivals = lookAtFolders()): void {
     if (history.last(path) !== undefined) return
     const clean = running.filter(({ before }) => cleanTree(path, before) !== undefined)
     const tree = cleanTree(path, clean.at(-1)?.before)
     const stat = orUndefined(() => lstatSync(path, { bigint: true }))
-    if (tree === undefined || !hasChanged(path, stat, clean.at(-1)!.begun)) return
+    if (tree === undefined || !hasChanged(path, stat, clean.at(-1)!.begun, arrivals)) return
     const found = surveyOf(path, now)
     if (found?.files.get(path)?.isNew === true && found.tree?.commit === tree.commit) {
       for (const { absent } of clean) absent.add(path)
@@ -51,15 +52,18 @@ export function createStatesBefore({ log, ...parts }: Parts) {
     wanted.set(path, { path, tree, mode: stat && Number(stat.mode) & 0o7777 })
   }
 
+  const lookAtFolders = (): Arrivals => createArrivals(files.roots.map(({ real }) => real))
+
   return {
-    find,
+    find: (path: string, running: readonly OpenCommand[]): void => find(path, running),
     /** The same for many, which are looked at then: what the commands have made of them is known, too. */
     async findAll(paths: Iterable<string>, running: readonly OpenCommand[], now?: Surveys): Promise<void> {
       if (running.length === 0) return
       const unused: string[] = []
+      const arrivals = lookAtFolders()
       await inSlices(paths, (path) => {
         if (history.last(path) === undefined) unused.push(path)
-        find(path, running, now)
+        find(path, running, now, arrivals)
       })
       await reading
       const { pause } = createSlices()

@@ -6,6 +6,8 @@ import { isSameIdentity, type FileIdentity } from '../files/identity.ts'
 import type { Now } from '../versions/made-step.ts'
 import type { History } from '../versions/history.ts'
 import { isSomethingThere } from '../versions/version.ts'
+import type { FileStore } from '../files/file-store.ts'
+import { createArrivals, later } from './arrival.ts'
 import type { Suspects } from './attribution.ts'
 import { stampsOf } from './file-clock.ts'
 import { graceMs, type OpenCommand } from './open-command.ts'
@@ -18,7 +20,12 @@ export type SuspectsByPath = ReturnType<typeof createSuspects>
 
 type Stamp = Pick<FileIdentity, 'dev' | 'ctimeNs'>
 
-export function createSuspects(commands: RecentCommands, history: Pick<History, 'known' | 'last'>) {
+interface Parts {
+  readonly history: Pick<History, 'known' | 'last'>
+  readonly files: Pick<FileStore, 'roots'>
+}
+
+export function createSuspects(commands: RecentCommands, { history, files }: Parts) {
   /** By path, who may have written to it since its last version in the log. It is empty again and again, and with `max` that costs as much as all places. */
   const touched = new LRUCache<string, Suspects>({ maxSize: maxTouched, sizeCalculation: () => 1 })
 
@@ -48,7 +55,14 @@ export function createSuspects(commands: RecentCommands, history: Pick<History, 
     return { commands: all, hasOthers: hasOthers && ![...all].some((one) => commands.unsettled.has(one)) }
   }
 
-  function suspectsOfFile(path: string, stamp: Stamp): Suspects {
+  /** A file in a folder that was renamed is there since then. */
+  function arrivedAt(path: string, { dev, ctimeNs }: Stamp): Stamp {
+    const { renamedAt } = createArrivals(files.roots.map(({ real }) => real))(path)
+    return { dev, ctimeNs: later(ctimeNs, renamedAt) }
+  }
+
+  function suspectsOfFile(path: string, identity: Stamp): Suspects {
+    const stamp = arrivedAt(path, identity)
     const byTime = suspectsAt(path, stamp)
     const known = history.known(path)?.identity
     if (known === undefined || stamp.ctimeNs > known.ctimeNs) return byTime
@@ -107,7 +121,7 @@ export function createSuspects(commands: RecentCommands, history: Pick<History, 
       if (isSame) return
       // Some systems notify late: the time of the file says more.
       const isLate = stat !== undefined && commands.open.size === 0
-      const more = isLate ? suspectsAt(path, stat) : suspectsNow()
+      const more = isLate ? suspectsAt(path, arrivedAt(path, stat)) : suspectsNow()
       const known = touched.get(path)
       touched.set(path, {
         commands: new Set([...(known?.commands ?? []), ...more.commands]),

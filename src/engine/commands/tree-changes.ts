@@ -1,7 +1,7 @@
 // What has changed below the roots beside the files in use. Git's index tells; without Git, the times of the files.
 import type { BigIntStats } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join, sep } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { entryAt } from '../../support/is-there.ts'
 import { anySignal } from '../../support/lazy-signal.ts'
@@ -11,6 +11,7 @@ import type { Logger } from '../../support/logger.ts'
 import { listChanged } from '../../support/project/tree-look.ts'
 import { listUnsaved } from '../../support/project/unsaved.ts'
 import type { WorkTree } from '../../support/project/work-tree.ts'
+import { createArrivals, later, type Arrivals } from './arrival.ts'
 import { stampsOf, type Moment } from './file-clock.ts'
 
 export interface Unused {
@@ -20,6 +21,8 @@ export interface Unused {
   readonly wasThere?: boolean
   /** The tree in whose commit the file is, if it did not differ from it before. */
   readonly cleanIn?: WorkTree
+  /** True if it has come there in a folder that was renamed: its own times say nothing of when. */
+  readonly hasCome?: true
 }
 
 export interface TreeChanges {
@@ -94,7 +97,8 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
   async function sinceIn(root: string, begun: Moment, own: Survey | undefined): Promise<readonly Unused[]> {
     const before = own ?? last.get(root)
     const now = await rounds.ask(root, () => survey(root))
-    if (now.tree === undefined) return walk(root, begun)
+    const arrivals = createArrivals(roots)
+    if (now.tree === undefined) return walk(root, begun, arrivals)
     const found: Unused[] = []
     const cleanIn = own?.isComplete === true ? own.tree : undefined
     const add = (unused: Unused) =>
@@ -102,6 +106,15 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
     const commit = before?.tree?.commit
     const moved = commit === undefined ? [] : await listChanged(now.tree, commit, limited())
     const paths = new Set([...now.files.keys(), ...(before?.files.keys() ?? []), ...moved])
+    const rules = [...paths].filter((path) => basename(path) === '.gitignore' && hasNewRules(path, begun)).map(dirname)
+    /** It differs from HEAD since then, and was not changed itself: a folder has brought it, unless it was ignored. */
+    const hasCome = (path: string, { dev }: BigIntStats) =>
+      cleanIn !== undefined &&
+      now.files.has(path) &&
+      !before!.files.has(path) &&
+      !moved.includes(path) &&
+      arrivals(path).changedAt >= stampsOf(begun, dev).from &&
+      !rules.some((folder) => path.startsWith(folder + sep))
     const { pause } = createSlices()
     for (const path of paths) {
       if (found.length >= maxFound) break
@@ -110,11 +123,13 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
       const stat = entryAt(path)
       if (stat === undefined) {
         const wasGone = earlier?.isGone === true && before !== undefined && before.at < begun.at
-        if (!wasGone && hasChanged(path, stat, begun)) add({ path, wasThere: true })
-      } else if (!stat.isDirectory() && hasChanged(path, stat, begun)) {
-        const wasMade = cleanIn !== undefined || wasMadeSince(stat, begun)
+        if (!wasGone && hasChanged(path, stat, begun, arrivals)) add({ path, wasThere: true })
+      } else if (!stat.isDirectory()) {
+        const isChanged = hasChanged(path, stat, begun, arrivals)
+        if (!isChanged && !hasCome(path, stat)) continue
+        const wasMade = cleanIn !== undefined || wasMadeSince(path, stat, begun, arrivals)
         const isNew = known?.isNew === true && earlier === undefined && wasMade
-        add({ path, wasThere: !isNew })
+        add({ path, wasThere: !isNew, ...(!isChanged && { hasCome: true }) })
       }
     }
     return found
@@ -147,8 +162,8 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
 }
 
 /** Whether what is at a path may have changed since. Of what is gone, the entries of the nearest folder above have changed. */
-export function hasChanged(path: string, stat: BigIntStats | undefined, begun: Moment): boolean {
-  if (stat !== undefined) return hasChangedSince(stat, begun)
+export function hasChanged(path: string, stat: BigIntStats | undefined, begun: Moment, arrivals: Arrivals): boolean {
+  if (stat !== undefined) return later(stat.ctimeNs, arrivals(path).renamedAt) >= stampsOf(begun, stat.dev).from
   for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
     const beside = entryAt(folder)
     if (beside !== undefined) return hasChangedSince(beside, begun)
@@ -158,10 +173,17 @@ export function hasChanged(path: string, stat: BigIntStats | undefined, begun: M
 
 const hasChangedSince = ({ dev, ctimeNs }: BigIntStats, begun: Moment) => ctimeNs >= stampsOf(begun, dev).from
 
-const wasMadeSince = ({ dev, birthtimeNs }: BigIntStats, begun: Moment) => birthtimeNs >= stampsOf(begun, dev).from
+const wasMadeSince = (path: string, { dev, birthtimeNs }: BigIntStats, begun: Moment, arrivals: Arrivals) =>
+  later(birthtimeNs, arrivals(path).renamedAt) >= stampsOf(begun, dev).from
+
+/** Files that were ignored may differ from HEAD by them. */
+function hasNewRules(path: string, begun: Moment): boolean {
+  const stat = entryAt(path)
+  return stat === undefined || hasChangedSince(stat, begun)
+}
 
 /** Without Git: files that have changed since. What has been removed cannot be told. */
-async function walk(root: string, begun: Moment): Promise<readonly Unused[]> {
+async function walk(root: string, begun: Moment, arrivals: Arrivals): Promise<readonly Unused[]> {
   const found: Unused[] = []
   const folders = [root]
   const { pause } = createSlices()
@@ -175,8 +197,8 @@ async function walk(root: string, begun: Moment): Promise<readonly Unused[]> {
       if (entry.isDirectory()) folders.push(path)
       else {
         const stat = entryAt(path)
-        if (stat !== undefined && hasChangedSince(stat, begun))
-          found.push({ path, wasThere: !wasMadeSince(stat, begun) })
+        if (stat !== undefined && hasChanged(path, stat, begun, arrivals))
+          found.push({ path, wasThere: !wasMadeSince(path, stat, begun, arrivals) })
       }
       await pause()
     }

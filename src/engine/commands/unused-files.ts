@@ -44,15 +44,20 @@ export async function findUnused(command: OpenCommand, parts: UnusedParts): Prom
   const clean: Clean[] = []
   const toNamed = (path: string): Unused => ({ path, wasThere: !command.absent.has(path) })
   const paths = command.isWhole ? [] : await treeChanges.since(command.begun, command.before)
-  for (const { path, wasThere, cleanIn } of [...paths, ...[...command.effect.files].map(toNamed)]) {
+  for (const { path, wasThere, cleanIn, hasCome } of [...paths, ...[...command.effect.files].map(toNamed)]) {
     if (history.last(path) !== undefined || changes.has(path)) continue
     const now = await look(path, parts)
     if (now === undefined || (now.kind === 'none' && wasThere !== true)) continue
-    const change = { path, now, ...(wasThere !== undefined && { wasThere }) }
+    const change = { path, now, ...(wasThere !== undefined && { wasThere }), ...(hasCome && { hasCome }) }
     changes.set(path, change)
     if (cleanIn !== undefined && wasThere === true)
       clean.push({ path, tree: cleanIn, mode: now.kind === 'file' ? now.identity.mode : undefined })
   }
-  for (const [path, base] of await findCleanBases(clean, bases)) changes.set(path, { ...changes.get(path)!, base })
+  for (const [path, base] of await findCleanBases(clean, bases)) {
+    const change = changes.get(path)!
+    // Git may have left it out of its index only.
+    if (change.hasCome === true && change.now.kind === 'file' && change.now.hash === base.hash) changes.delete(path)
+    else changes.set(path, { ...change, base })
+  }
   return [...changes.values()]
 }

@@ -27,6 +27,10 @@ t.test(
     const history = createHistory({ maxFiles: 10, maxVersions: 10, maxBytes: 1e9 })
     const rest = { history, bases: createBases({ maxBytes: 1e9 }), locks: createLockManager() }
     const effect = { isBounded: true, files: new Set([path]), places: [], leavesProcess: false }
-    t.match(await lookAt(effect, { ...rest, files: { ...files, open } }), { absent: new Set(), isWhole: false })
+    t.match(await lookAt(effect, { ...rest, files: { ...files, open } }), {
+      absent: new Set(),
+      free: new Set(),
+      isWhole: false
+    })
   }
 )
