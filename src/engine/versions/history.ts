@@ -138,9 +138,18 @@ export function createHistory(bounds: HistoryBounds) {
       if (claim === 'held') return
       if (claim !== undefined) return append(claim, [{ path, now: there, wasThere: true }])
     }
-    const step = { path, now: there }
+    const restores = endOf(path, there)
+    const step = { path, now: there, ...(restores !== undefined && { restores }) }
     const change = add(step, undefined, undefined, modeBefore(step))
     if (change !== undefined) tell([change], external, isBulk)
+  }
+
+  /** What another program has removed and brings back as it was, as Git does when it puts changes aside, is the file that it was. */
+  function endOf(path: string, there: Now): number | undefined {
+    const [before, last] = files.peek(path)?.versions.slice(-2) ?? []
+    const isGone = last?.hash === null && last.link === undefined && last.isUnread !== true
+    const isExternal = last?.agentId === external.agentId && last.agents === undefined && last.renamedTo === undefined
+    return isGone && isExternal && there.kind === 'file' && before?.hash === there.hash ? last.seq : undefined
   }
 
   function differs(path: string, there: Now): boolean {

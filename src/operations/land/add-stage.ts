@@ -2,7 +2,7 @@
 import { diffLines } from '../../engine/diff/hunks.ts'
 import { align } from './align.ts'
 import { bound } from './cancel-lines.ts'
-import type { Doubt, Hunk, Line } from './logged-line.ts'
+import type { Doubt, Hunk, Line, Undone } from './logged-line.ts'
 import { slideHunks, type Places } from './slide-hunks.ts'
 
 /** Lines that a doubt keeps of each end of a run. */
@@ -19,6 +19,8 @@ export interface LineRules<Change> {
   readonly isSame?: (one: Change, other: Change) => boolean
   /** Changes by which a line of HEAD that others have taken away is as it was, as Git and people put it back. Default: none. */
   readonly restores?: (change: Change) => boolean
+  /** Whether a change is the undo of another one: what that one has removed is as it was, whoever made it. Default: never. */
+  readonly takesBack?: (change: Change, other: Change) => boolean
   /** Whether a line that one author took away and another one brought is a change of each. Default: it is no difference. */
   readonly countsRestored?: boolean
   /** Of those that a hunk can have among equal lines. Default: `last`. */
@@ -33,10 +35,14 @@ interface StageRules<Change> extends Required<Omit<LineRules<Change>, 'countsRes
 export function addStage<Change>(
   lines: readonly Line<Change>[],
   { change, lines: next }: Stage<Change>,
-  { isSame, restores, places, doubts }: StageRules<Change>
+  { isSame, restores, takesBack, places, doubts }: StageRules<Change>
 ): Line<Change>[] {
+  const isEnded = (other: Change) => isSame(other, change) || takesBack(change, other)
   const isBack = ({ made, removed }: Line<Change>) =>
-    removed !== undefined && (isSame(removed.change, change) || (made === undefined && restores(change)))
+    removed !== undefined && (isEnded(removed.change) || (made === undefined && restores(change)))
+  /** What an undo has put back is away again by the undo of that only. */
+  const isAgain = ({ removal, by }: Undone<Change>) =>
+    takesBack(change, by) || (isSame(by, change) && !takesBack(by, removal.change))
   const alive: Line<Change>[] = []
   /** The index of each of these. */
   const indexes: number[] = []
@@ -53,7 +59,7 @@ export function addStage<Change>(
   const hunks = slideHunks(diffLines(base, next, bound).hunks, { base, current: next, divides, places })
   /** What comes right behind a line; behind none: at the start. */
   const behind = new Map<Line<Change> | undefined, Line<Change>[]>()
-  /** Lines of HEAD that the author had put back and takes away again, each with what takes it away otherwise. */
+  /** Lines that were put back and are taken away again, each with what takes it away otherwise. */
   const again = new Map<Line<Change>, Hunk<Change>>()
   /** The lines between these two that are there, and those beside them that are not. */
   const between = (start: number, end: number) => lines.slice((indexes[start - 1] ?? -1) + 1, indexes[end])
@@ -68,7 +74,7 @@ export function addStage<Change>(
     let own: Hunk<Change> = { change, removed, made: [], left, right: nextBack(0) ?? right }
     if (reach !== undefined) doubts.push({ hunk: own, lines: endsOf(between(reach.start, reach.end)) })
     for (const line of removed) {
-      if (line.undone !== undefined && isSame(line.undone.by, change)) again.set(line, own)
+      if (line.undone !== undefined && isAgain(line.undone)) again.set(line, own)
       line.removed = own
     }
     let last = nextBack(0) === undefined ? (removed.at(-1) ?? left) : left
@@ -83,7 +89,7 @@ export function addStage<Change>(
       }
     }
   }
-  for (const [line, own] of again) removeAgain(line, own, isSame)
+  for (const [line, own] of again) removeAgain(line, own, isEnded)
   return [...(behind.get(undefined) ?? []), ...lines.flatMap((line) => [line, ...(behind.get(line) ?? [])])]
 }
 
@@ -92,15 +98,11 @@ function endsOf<Item>(items: readonly Item[]): readonly Item[] {
   return items.length <= 2 * maxEnd ? items : [...items.slice(0, maxEnd), ...items.slice(-maxEnd)]
 }
 
-/** As git stash does: the change that had taken the line away is back, if all that it had brought is. */
-function removeAgain<Change>(
-  line: Line<Change>,
-  own: Hunk<Change>,
-  isSame: (one: Change, other: Change) => boolean
-): void {
+/** As git stash and an undo do: the change that had taken the line away is back, if all that it had brought is. */
+function removeAgain<Change>(line: Line<Change>, own: Hunk<Change>, isEnded: (other: Change) => boolean): void {
   const { removal } = line.undone!
   line.undone = undefined
-  if (removal.made.some(({ removed }) => removed !== undefined && isSame(removed.change, own.change))) return
+  if (removal.made.some(({ removed }) => removed !== undefined && isEnded(removed.change))) return
   own.removed.splice(own.removed.indexOf(line), 1)
   removal.removed.push(line)
   line.removed = removal

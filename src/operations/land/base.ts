@@ -28,7 +28,7 @@ export interface Base {
 /**
  * The newest state that HEAD has; else the newest one that HEAD had while the file was so; else the oldest that is known. Where another
  * program has made the file what HEAD has, and then changed it again, it may have put aside what it has brought back since, as git stash
- * does.
+ * does; or an undo has brought it back.
  */
 export function findBase(lineage: KnownLife | undefined, facts: BaseFacts): Base {
   const { headAt, hashOf, pastAt, steadyAt = () => Infinity } = facts
@@ -39,10 +39,12 @@ export function findBase(lineage: KnownLife | undefined, facts: BaseFacts): Base
   const uncommitted = placesAsHead(lineage, facts).find((index) => madeAt(changes[index]!) > steadyAt(last))
   if (uncommitted !== undefined) return { path: last, next: uncommitted, isExact: true }
   const lastExternal = changes.findLastIndex(isExternal)
+  const takenBack = new Set(changes.flatMap(({ version }) => version.takesBack ?? []))
+  /** It is over: what it had put aside has been brought back since. */
+  const isOver = (change: LineageChange, index: number) =>
+    isExternal(change) && (index < lastExternal || takenBack.has(change.version.seq))
   const findLast = (fits: (change: LineageChange) => boolean) =>
-    changes.findLastIndex(
-      (change, index) => change.after.kind !== 'none' && (index >= lastExternal || !isExternal(change)) && fits(change)
-    )
+    changes.findLastIndex((change, index) => change.after.kind !== 'none' && !isOver(change, index) && fits(change))
   const exact = findLast(({ path, after }) => isInHead(after, headAt(path), hashOf))
   if (exact !== -1) return { path: changes[exact]!.path, next: exact + 1, isExact: true }
   if (isInHead(first.before, headAt(first.from), hashOf)) return { path: first.from, next: 0, isExact: true }
@@ -57,7 +59,7 @@ export function findBase(lineage: KnownLife | undefined, facts: BaseFacts): Base
     if (index !== -1) return { path, next: index + 1, isExact: false, past }
   }
   if (path !== undefined) return { path, next: 0, isExact: false }
-  const gone = changes.findLastIndex(({ before }) => before.kind === 'none')
+  const gone = changes.findLastIndex(({ before, version }) => before.kind === 'none' && version.restores === undefined)
   return { path, next: Math.max(gone, 0), isExact: gone !== -1 }
 }
 

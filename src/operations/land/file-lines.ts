@@ -63,7 +63,7 @@ async function readLinesAt(
     const bytes = state?.kind === 'file' ? await bytesOf(state.hash) : undefined
     return bytes && linesOf(bytes)
   }
-  const rules = { isSame: isSameMaker, restores: isPerson, countsRestored, places }
+  const rules = { isSame: isSameMaker, restores: isPerson, takesBack, countsRestored, places }
   const first = isExact ? headLines : past === undefined ? await textOf(changes[0]?.before) : linesOf(past.bytes)
   const stagesFrom = async (from: number) => {
     const stages: Stage<Maker>[] = []
@@ -119,6 +119,10 @@ function agentsOf({ agentId, agents = [agentId] }: Maker): readonly string[] {
 /** People, and Git when they ask it to. */
 function isPerson({ agentId, isCertain }: Maker): boolean {
   return isCertain && agentId === external.agentId
+}
+
+function takesBack({ takesBack = [] }: Maker, { seq }: Maker): boolean {
+  return takesBack.includes(seq)
 }
 
 function isSameMaker(one: Maker, other: Maker): boolean {

@@ -18,7 +18,13 @@ export function createLineLog<Change>(
 /** The same, stage by stage: many of a long file take seconds, in which others want their turn. */
 export function beginLineLog<Change>(
   head: readonly string[],
-  { isSame = () => false, restores = () => false, countsRestored = false, places = 'last' }: LineRules<Change> = {}
+  {
+    isSame = () => false,
+    restores = () => false,
+    takesBack = () => false,
+    countsRestored = false,
+    places = 'last'
+  }: LineRules<Change> = {}
 ) {
   let lines: Line<Change>[] = head.map((text) => ({ text, made: undefined, removed: undefined }))
   const doubts: Doubt<Change>[] = []
@@ -26,7 +32,8 @@ export function beginLineLog<Change>(
     add(stage: Stage<Change>): void {
       // Nobody has changed a file that is as HEAD has it.
       const isReset = !countsRestored && isEqual(stage.lines, head)
-      lines = addStage(lines, stage, { isSame, restores: (change) => isReset || restores(change), places, doubts })
+      const rules = { isSame, restores: (change: Change) => isReset || restores(change), takesBack, places, doubts }
+      lines = addStage(lines, stage, rules)
     },
     end(): LineLog<Change> {
       const all = countsRestored ? lines : cancel(lines)

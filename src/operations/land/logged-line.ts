@@ -22,7 +22,7 @@ export interface Line<Change> {
   undone?: Undone<Change> | undefined
 }
 
-interface Undone<Change> {
+export interface Undone<Change> {
   readonly removal: Hunk<Change>
   readonly by: Change
 }

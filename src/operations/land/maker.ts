@@ -14,6 +14,8 @@ export interface Maker {
   readonly seq: number
   /** When it was made, in milliseconds since the epoch. */
   readonly at?: number
+  /** Of an undo: `seq` of what it has taken back. */
+  readonly takesBack?: readonly number[] | undefined
   /** True for what stands for versions that are no longer kept. */
   readonly isForgotten?: true
 }
@@ -42,6 +44,14 @@ export function mayBeOf({ agentId, isCertain, isForgotten, agents = [agentId] }:
   return agents.includes(agent) || (isForgotten === true && agents.includes(nobodyKnown))
 }
 
-export function makerOf({ agentId, operation, changeSet, agents, seq, at }: Version): Maker {
-  return { agentId, isCertain: operation !== probableEdit && agents === undefined, agents, changeSet, seq, at }
+export function makerOf({ agentId, operation, changeSet, agents, seq, at, takesBack }: Version): Maker {
+  return {
+    agentId,
+    isCertain: operation !== probableEdit && agents === undefined,
+    agents,
+    changeSet,
+    seq,
+    at,
+    takesBack
+  }
 }

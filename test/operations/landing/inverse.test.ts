@@ -88,6 +88,17 @@ t.test('the same, seen by the server at every step', async (t) => {
   await landBoth(t, scene, f)
 })
 
+t.test('a stash with the files that are not tracked', async (t) => {
+  const scene = await changed(t)
+  const { git, as } = scene
+  for (const command of ['push', 'pop', 'push', 'pop']) {
+    git('stash', command, '-q', ...(command === 'push' ? ['-u'] : []))
+    for (const path of ['f', 'n']) await as('cid').call('async_read', { path })
+  }
+  t.match(await as('cid').call('async_blame', { path: 'n' }), { ranges: [{ agent_id: 'ann' }] })
+  await landBoth(t, scene, base)
+})
+
 t.test('what a checkout puts back is of nobody, whoever has asked for it', async (t) => {
   const scene = await changed(t)
   const { as, git, head, land, shell } = scene
@@ -135,4 +146,48 @@ t.test('another branch', async (t) => {
   t.match(await scene.land('ann'), { status: 'nothing' })
   await edit(scene.as('ann'), 'g', 'line 3\n', 'ann 3\n')
   t.match(await scene.land('ann'), { status: 'ok', branch: 'main', paths: ['g'] })
+})
+
+t.test('a reset that another agent takes back', async (t) => {
+  const scene = await changed(t)
+  const { tree, as, git } = scene
+  const both = tree.read('f')
+  git('reset', '-q', '--hard')
+  t.match(await as('cid').call('async_undo', { by_agent: 'external' }), { status: 'ok', undone: 1 })
+  t.equal(tree.read('f'), both)
+  await landBoth(t, scene, base)
+})
+
+t.test('a reset that another agent takes back beside later changes', async (t) => {
+  const scene = await changed(t)
+  const { tree, as, git, land, head } = scene
+  git('checkout', '-q', '--', 'f')
+  await edit(as('cid'), 'f', 'line 15\n', 'cid 15\n')
+  await as('cid').call('async_undo', { by_agent: 'external' })
+  await edit(as('cid'), 'f', 'ann 3\n', 'cid 3\n')
+  t.match(tree.read('f'), /cid 3[^]*bob 9[^]*cid 15/)
+  t.match(await land('bob'), { status: 'ok', paths: ['f'] })
+  t.equal(head('f'), base.replace('line 9\n', 'bob 9\n'))
+  t.match(await land('cid'), { status: 'dependent', dependent: [{ path: 'f', agent_id: 'ann' }] })
+})
+
+t.test('an undo that another agent takes back', async (t) => {
+  const scene = await changed(t)
+  const { tree, as } = scene
+  const both = tree.read('f')
+  const { change_set } = await as('bob').call('async_undo', { by_agent: 'ann' })
+  t.equal(tree.read('f'), base.replace('line 9\n', 'bob 9\n'))
+  t.match(await as('cid').call('async_undo', { of_change_set: change_set }), { status: 'ok' })
+  t.equal(tree.read('f'), both)
+  await landBoth(t, scene, base)
+})
+
+t.test('a line that an undo has put back, and that its agent then removes', async (t) => {
+  const { tree, as, land, head } = await landingScene(t, { f: base })
+  await edit(as('ann'), 'f', 'line 3\n', '')
+  await as('bob').call('async_undo', { by_agent: 'ann' })
+  await edit(as('bob'), 'f', 'line 3\n', '')
+  t.match(await land('ann'), { status: 'nothing' })
+  t.match(await land('bob'), { status: 'ok' })
+  t.equal(head('f'), tree.read('f'))
 })
