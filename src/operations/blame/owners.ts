@@ -2,6 +2,7 @@
 import type { OperationContext } from '../../engine/call/context.ts'
 import { diffLines } from '../../engine/diff/hunks.ts'
 import { splitLines, splitMark } from '../../engine/diff/lines.ts'
+import { external } from '../../engine/versions/author.ts'
 import type { History } from '../../engine/versions/history.ts'
 import type { Version } from '../../engine/versions/version.ts'
 import { createSlices } from '../../support/slices.ts'
@@ -32,7 +33,11 @@ export async function findOwners(
   const { pause } = createSlices(signal)
   /** Since the last version whose text is kept. */
   let skipped: Version[] = []
-  for (const version of lifeOf(history, path, upTo)) {
+  const life = lifeOf(history, path, upTo)
+  const sources = sourcesIn(life)
+  const wanted = new Set(sources.values())
+  const known = new Map<Version, Owned>()
+  for (const version of life) {
     if (version.hash === null) continue
     const content = await keptText(context, path, version.hash)
     if (content === undefined) {
@@ -43,8 +48,12 @@ export async function findOwners(
     const next = linesOf(content)
     const isBefore = lines === undefined && version.isCreated !== true
     const owner: Owner = isBefore ? (skipped.length > 0 ? 'unknown' : 'before') : ownerOf(version, skipped)
-    owners = carry(lines ?? [], owners, next, owner)
+    const carried = carry(lines ?? [], owners, next, owner)
+    const source = known.get(sources.get(version)!)
+    const earlier = source && carry(source.lines, source.owners, next, owner)
+    owners = carried.map((one, index) => (one === owner ? (earlier?.[index] ?? owner) : one))
     lines = next
+    if (wanted.has(version)) known.set(version, { lines, owners })
     skipped = []
   }
   const now = linesOf(text)
@@ -52,6 +61,20 @@ export async function findOwners(
     lines: now,
     owners: carry(lines ?? [], owners, now, lines === undefined ? 'before' : 'unknown')
   }
+}
+
+/** Of a version that has brought earlier lines back, the one that had them: of an undo, and of what other programs have made as it was. */
+function sourcesIn(life: readonly Version[]): Map<Version, Version> {
+  const sources = new Map<Version, Version>()
+  const latest = new Map<string | null, Version>()
+  for (const version of life) {
+    const { agentId, hash, takesBack = [] } = version
+    const first = takesBack.length === 0 ? 0 : life.findIndex(({ seq }) => takesBack.includes(seq))
+    const source = first > 0 ? life[first - 1] : agentId === external.agentId ? latest.get(hash) : undefined
+    if (source !== undefined) sources.set(version, source)
+    latest.set(hash, version)
+  }
+  return sources
 }
 
 /** The versions of the file that is at a path after a version, the oldest first, whatever its names were. */

@@ -27,6 +27,14 @@ async function landBoth(t: Test, { git, head, land }: Scene, f: string): Promise
   t.equal(git('status', '--porcelain'), '')
 }
 
+async function blamed({ as }: Scene, path: string): Promise<Record<string, string>> {
+  const { ranges } = await as('cid').call('async_blame', { path })
+  const known = (ranges as { start_line: number; end_line: number; agent_id: string | null }[]).filter(
+    ({ agent_id }) => agent_id !== null
+  )
+  return Object.fromEntries(known.map(({ start_line, end_line, agent_id }) => [`${start_line}-${end_line}`, agent_id!]))
+}
+
 /** Changes of somebody else, on a branch that starts at HEAD. */
 function elsewhere({ tree, git }: Scene, branch: string, path: string): string {
   const folder = `${tree.root}.${branch}`
@@ -95,7 +103,7 @@ t.test('a stash with the files that are not tracked', async (t) => {
     git('stash', command, '-q', ...(command === 'push' ? ['-u'] : []))
     for (const path of ['f', 'n']) await as('cid').call('async_read', { path })
   }
-  t.match(await as('cid').call('async_blame', { path: 'n' }), { ranges: [{ agent_id: 'ann' }] })
+  t.same([await blamed(scene, 'n'), await blamed(scene, 'f')], [{ '1-1': 'ann' }, { '3-3': 'ann', '9-9': 'bob' }])
   await landBoth(t, scene, base)
 })
 
@@ -155,6 +163,7 @@ t.test('a reset that another agent takes back', async (t) => {
   git('reset', '-q', '--hard')
   t.match(await as('cid').call('async_undo', { by_agent: 'external' }), { status: 'ok', undone: 1 })
   t.equal(tree.read('f'), both)
+  t.same(await blamed(scene, 'f'), { '3-3': 'ann', '9-9': 'bob' })
   await landBoth(t, scene, base)
 })
 
@@ -166,6 +175,7 @@ t.test('a reset that another agent takes back beside later changes', async (t) =
   await as('cid').call('async_undo', { by_agent: 'external' })
   await edit(as('cid'), 'f', 'ann 3\n', 'cid 3\n')
   t.match(tree.read('f'), /cid 3[^]*bob 9[^]*cid 15/)
+  t.same(await blamed(scene, 'f'), { '3-3': 'cid', '9-9': 'bob', '15-15': 'cid' })
   t.match(await land('bob'), { status: 'ok', paths: ['f'] })
   t.equal(head('f'), base.replace('line 9\n', 'bob 9\n'))
   t.match(await land('cid'), { status: 'dependent', dependent: [{ path: 'f', agent_id: 'ann' }] })
@@ -179,6 +189,7 @@ t.test('an undo that another agent takes back', async (t) => {
   t.equal(tree.read('f'), base.replace('line 9\n', 'bob 9\n'))
   t.match(await as('cid').call('async_undo', { of_change_set: change_set }), { status: 'ok' })
   t.equal(tree.read('f'), both)
+  t.same(await blamed(scene, 'f'), { '3-3': 'ann', '9-9': 'bob' })
   await landBoth(t, scene, base)
 })
 
