@@ -1,7 +1,6 @@
 // What several hosts cost: reads and durable appends at the authority and at a relay, on one host and on two; the rate behind a balancer.
-import { startBalancer, lacksBalancer } from '../../test/tree/coordinator/fixtures/balancer.ts'
+import { holdPlace, lacksBalancer, startBalancer } from '../../test/tree/coordinator/fixtures/balancer.ts'
 import { lacksEtcd, startEtcd, type Etcd } from '../../test/tree/coordinator/fixtures/etcd.ts'
-import { freePorts } from '../../test/fixtures/free-ports.ts'
 import { startHost } from '../../test/tree/coordinator/fixtures/hosts.ts'
 import { renewals as renewalsOfLease } from '../../src/tree/coordinator/etcd.ts'
 import { createEtcdClient } from '../../src/tree/coordinator/etcd-client.ts'
@@ -107,12 +106,12 @@ async function measureRates(owner: Owner): Promise<void> {
 }
 
 async function measureRate(owner: Owner, etcd: Etcd, tree: Tree, count: number): Promise<Row> {
-  const [port = 0] = await freePorts(1)
-  const environment = { ASYNC_CRUD_MCP_DAEMON__ALLOWED_HOSTS: JSON.stringify([`127.0.0.1:${port}`]) }
+  const place = await holdPlace()
+  const environment = { ASYNC_CRUD_MCP_DAEMON__ALLOWED_HOSTS: JSON.stringify([place.host]) }
   const members = []
   for (let n = 0; n < count; n += 1) members.push(await startHost(owner, { etcd, tree, environment }))
   for (const { url } of members) await fetch(`${url}/locks`)
-  const url = await startBalancer(owner, port, members)
+  const url = await startBalancer(owner, place, members)
   const all = await Promise.all(Array.from({ length: connections }, () => RawConnection.open(url, owner)))
   const rates: string[] = []
   for (const [name, input] of [

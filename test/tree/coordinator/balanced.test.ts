@@ -4,9 +4,8 @@ import { lengthOf } from '../../fixtures/length.ts'
 import { healthOf } from '../../fixtures/processes.ts'
 import { programAsOverRest } from '../../fixtures/server.ts'
 import { runSwarm } from '../../harness/swarm/swarm.ts'
-import { lacksBalancer, startBalancer } from './fixtures/balancer.ts'
+import { holdPlace, lacksBalancer, startBalancer } from './fixtures/balancer.ts'
 import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
-import { freePorts } from '../../fixtures/free-ports.ts'
 import { startHost } from './fixtures/hosts.ts'
 
 const rounds = lengthOf({ full: 600, short: 12 })
@@ -17,10 +16,10 @@ t.test(
   { skip: lacksEtcd || lacksBalancer },
   async (t) => {
     const etcd = await startEtcd(t)
-    const [port = 0] = await freePorts(1)
+    const place = await holdPlace()
     const environment = {
       ...programAsOverRest,
-      ASYNC_CRUD_MCP_DAEMON__ALLOWED_HOSTS: JSON.stringify([`127.0.0.1:${port}`])
+      ASYNC_CRUD_MCP_DAEMON__ALLOWED_HOSTS: JSON.stringify([place.host])
     }
     let roles: string[] = []
     const result = await runSwarm(t, {
@@ -32,7 +31,7 @@ t.test(
         const hosts = await Promise.all([1, 2, 3].map(() => startHost(t, { etcd, tree, environment })))
         for (const { url } of hosts) await fetch(`${url}/locks`)
         roles = await Promise.all(hosts.map(async ({ url }) => String((await healthOf(url))['role'])))
-        const url = await startBalancer(t, port, hosts)
+        const url = await startBalancer(t, place, hosts)
         return { url, stop: () => Promise.all(hosts.map((host) => host.stop())) }
       }
     })
