@@ -87,6 +87,8 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
   } = options
   const peers = new Set<Peer>()
   let server: Server | undefined
+  /** The place of `server`, or of the one that is being opened. */
+  let wanted: MeetingPoint | undefined
   let isLeaving = false
   receipts.onLineage(() => {
     for (const { channel } of peers) channel.send({ type: 'lineage', lineage: receipts.lineage })
@@ -217,12 +219,15 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
   return {
     /** @throws Error that says what is in the way */
     async listen(point: MeetingPoint): Promise<void> {
+      wanted = point
       const next = await point.serve(accept)
       next.on('error', onError)
-      server = next
+      if (wanted === point) server = next
+      else next.close()
     },
     /** Relays that are connected stay connected. */
     stopListening(): void {
+      wanted = undefined
       server?.close()
       server = undefined
     },

@@ -284,6 +284,8 @@ export function createMembership(options: MembershipOptions) {
       relay?.withdraw()
       // If the authority leaves meanwhile, another process takes over: an engine that stops could restore no lease.
       if (role !== 'authority') return ended.abort()
+      // It would open the address anew.
+      clearInterval(watch)
       server.stopListening()
       await server.announceLeaving(leaveMs)
     },

@@ -1,10 +1,13 @@
 // When a process that takes the tree over begins to answer the calls of relays.
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
-import type { AuthorityServer } from '../../../src/tree/authority/authority-server.ts'
+import { createAuthorityServer, type AuthorityServer } from '../../../src/tree/authority/authority-server.ts'
 import { createMembership } from '../../../src/tree/authority/membership.ts'
 import type { EngineLink } from '../../../src/engine/call/engine-link.ts'
 import type { Coordinator } from '../../../src/tree/coordinator/coordinator.ts'
+import type { MeetingPoint } from '../../../src/tree/coordinator/meeting-point.ts'
 import { withResolvers } from '../../../src/support/with-resolvers.ts'
 
 t.test(
@@ -100,4 +103,18 @@ t.test('nobody waits for the welcome of an authority whose lease has ended', asy
   const attempt = ['campaign', 'connect', 'look', 'given up']
   t.strictSame(steps, [...attempt, ...attempt, ...attempt, 'campaign', 'authority'])
   await membership.leave()
+})
+
+t.test('an address that was left while it was opened is closed', async (t) => {
+  const options = { receipts: { lineage: undefined, onLineage() {} }, onError() {} }
+  const server = createAuthorityServer(options as unknown as Parameters<typeof createAuthorityServer>[0])
+  const opened = withResolvers<Server>()
+  const listening = server.listen({ serve: () => opened.promise } as unknown as MeetingPoint)
+  server.stopListening()
+  const own = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => own.close())
+  await once(own, 'listening')
+  opened.resolve(own)
+  await listening
+  t.notOk(own.listening)
 })
