@@ -37,8 +37,7 @@ const suites = [
   'tree/authority/clock',
   'tree/authority/hand-over',
   'tree/authority/health',
-  'tree/authority/places',
-  'tree/authority/take-over'
+  'tree/authority/places'
 ]
 
 /** Of these each host has a mount of its own. */
