@@ -19,7 +19,7 @@ export interface LineRules<Change> {
   readonly isSame?: (one: Change, other: Change) => boolean
   /** Changes by which a line of HEAD that others have taken away is as it was, as Git and people put it back. Default: none. */
   readonly restores?: (change: Change) => boolean
-  /** Whether a change is the undo of another one: what that one has removed is as it was, whoever made it. Default: never. */
+  /** Whether a change undoes another one: the lines which that one removed are then as they were, whoever made the undo. Default: never. */
   readonly takesBack?: (change: Change, other: Change) => boolean
   /** Whether a line that one author took away and another one brought is a change of each. Default: it is no difference. */
   readonly countsRestored?: boolean

@@ -205,7 +205,7 @@ export function createMembership(options: MembershipOptions) {
     }
   }
 
-  /** One that is cut off or paused welcomes nobody: nobody waits for it once its lease has ended. */
+  /** An authority that is cut off or paused sends no welcome: the attempt is given up once its lease has ended. */
   async function untilReplaced(address: string | undefined, isOver: () => boolean): Promise<void> {
     do {
       await delay(maxRetryMs, undefined, { ref: false })

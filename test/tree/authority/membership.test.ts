@@ -56,7 +56,7 @@ t.test(
   }
 )
 
-t.test('nobody waits for the welcome of an authority whose lease has ended', async (t) => {
+t.test('an attempt to join is given up once the lease of the authority has ended', async (t) => {
   const steps: string[] = []
   let authority: string | undefined
   const coordinator = {
