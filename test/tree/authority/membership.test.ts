@@ -10,6 +10,19 @@ import type { Coordinator } from '../../../src/tree/coordinator/coordinator.ts'
 import type { MeetingPoint } from '../../../src/tree/coordinator/meeting-point.ts'
 import { withResolvers } from '../../../src/support/with-resolvers.ts'
 
+const members = { join() {}, leave() {}, remove() {}, isMember: () => true, isAlone: () => false }
+/** Of a membership of which only the rest matters. */
+const common = {
+  engine: {} as EngineLink,
+  spellings: ['/'] as const,
+  hello: () => ({ type: 'hello' }) as never,
+  timeoutMs: () => 60_000,
+  onRelay() {},
+  onWatch() {},
+  onTrouble() {},
+  onDisplaced() {}
+}
+
 t.test(
   'a call that comes at the first moment of the address waits until what earlier authorities left is read',
   async (t) => {
@@ -22,26 +35,19 @@ t.test(
       isInPlace: () => true,
       openPoint: () => point,
       resign: async () => {},
-      members: { join() {}, leave() {}, remove() {}, isMember: () => true, isAlone: () => false }
+      members
     } as unknown as Coordinator
     // An address on several hosts is open before etcd has published it.
     const server = { listen: () => listening.promise, stopListening() {}, close() {} } as unknown as AuthorityServer
     const membership = createMembership({
+      ...common,
       coordinator,
-      engine: {} as EngineLink,
       server,
-      spellings: ['/'],
-      hello: () => ({ type: 'hello' }) as never,
-      timeoutMs: () => 60_000,
       async openState() {
         await reading.promise
         steps.push('read')
       },
-      onAuthority: () => steps.push('authority'),
-      onRelay() {},
-      onWatch() {},
-      onTrouble() {},
-      onDisplaced() {}
+      onAuthority: () => steps.push('authority')
     })
     const joined = membership.link()
     await nextTurn()
@@ -75,7 +81,7 @@ t.test('an attempt to join is given up once the lease of the authority has ended
     isLeased: true,
     openPoint: () => ({ close() {}, isInPlace: () => true, targets: [connect] }),
     resign: async () => {},
-    members: { join() {}, leave() {}, remove() {}, isMember: () => true, isAlone: () => false }
+    members
   } as unknown as Coordinator
   const connect = (signal: AbortSignal) =>
     new Promise((_, reject) => {
@@ -86,18 +92,11 @@ t.test('an attempt to join is given up once the lease of the authority has ended
       })
     })
   const membership = createMembership({
+    ...common,
     coordinator,
-    engine: {} as EngineLink,
     server: { listen: async () => {}, stopListening() {}, close() {} } as unknown as AuthorityServer,
-    spellings: ['/'],
-    hello: () => ({ type: 'hello' }) as never,
-    timeoutMs: () => 60_000,
     openState: async () => {},
-    onAuthority: () => steps.push('authority'),
-    onRelay() {},
-    onWatch() {},
-    onTrouble() {},
-    onDisplaced() {}
+    onAuthority: () => steps.push('authority')
   })
   await membership.link()
   const attempt = ['campaign', 'connect', 'look', 'given up']
