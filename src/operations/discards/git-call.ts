@@ -69,7 +69,7 @@ export async function aliasOf({ folder, verb, settings }: GitCall): Promise<stri
   const given = settings.findLast((setting) => setting.toLowerCase().startsWith(name))
   if (given !== undefined) return given.slice(name.length)
   const ask = ['-C', folder, 'config', '--null', '--get-regexp', '^alias\\.']
-  const { output } = await runGit(ask, AbortSignal.timeout(timeoutMs))
+  const output = await runGit(ask, AbortSignal.timeout(timeoutMs))
   const entries = output?.split('\0').map((entry) => entry.split(/\n(.*)/s)) ?? []
   return entries.findLast(([key]) => key === `alias.${verb.toLowerCase()}`)?.[1]
 }

@@ -185,7 +185,7 @@ async function cleansUnforced(folder: string, settings: readonly string[], { sig
     .filter((one) => one === '-c' || /^clean\.requireforce/i.test(one))
   const pairs = given.flatMap((one, index) => (one !== '-c' && given[index - 1] === '-c' ? ['-c', one] : []))
   const ask = [...pairs, '-C', folder, 'config', '--type=bool', '--get', 'clean.requireForce']
-  return (await runGit(ask, signal)).output?.trim() === 'false'
+  return (await runGit(ask, signal))?.trim() === 'false'
 }
 
 async function isRemoteBranch({ tree, signal }: Look, name: string): Promise<boolean> {

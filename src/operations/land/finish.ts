@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { OperationError } from '../../errors.ts'
+import { hasTypes, parseFields } from '../../support/json-fields.ts'
 import { runGit } from '../../support/project/run-git.ts'
 import {
   advanceIndex,
@@ -115,8 +116,8 @@ export async function settleLanding(
 ): Promise<boolean> {
   const [root] = context.files.roots
   const own = root && servedDirectory(root)
-  const note = parse(own?.read(landingNote))
-  if (own === undefined || note === undefined) return false
+  const note: unknown = parseFields(own?.read(landingNote) ?? '')
+  if (own === undefined || !isNote(note)) return false
   const { signal } = context
   const { parent, commit, reason } = note
   const now = await readHead(tree, signal)
@@ -152,17 +153,13 @@ function isSame(one: IndexEntry | undefined, other: IndexEntry | undefined): boo
 }
 
 async function isAncestor({ workTree }: WorkTree, commit: string, of: string, signal: AbortSignal): Promise<boolean> {
-  const { output } = await runGit(['-C', workTree, 'merge-base', '--is-ancestor', commit, of], signal)
-  return output !== undefined
+  return (await runGit(['-C', workTree, 'merge-base', '--is-ancestor', commit, of], signal)) !== undefined
 }
 
-function parse(text: string | undefined): { parent: string; commit: string; reason: string } | undefined {
-  try {
-    const { parent, commit, reason } = JSON.parse(text ?? '') as Partial<Record<string, unknown>>
-    return typeof parent === 'string' && typeof commit === 'string' && typeof reason === 'string'
-      ? { parent, commit, reason }
-      : undefined
-  } catch {
-    return undefined
-  }
+interface Note extends Made {
+  readonly reason: string
+}
+
+function isNote(value: unknown): value is Note {
+  return hasTypes(value, { parent: 'string', commit: 'string', reason: 'string' })
 }

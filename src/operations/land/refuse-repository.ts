@@ -22,7 +22,7 @@ export async function openForLanding(
   const tree = await openWorkTree(folder, signal)
   const refuse = (message: string) => new OperationError('INVALID_REQUEST', `Nothing was landed: ${message}`)
   if (tree === undefined) {
-    const { output } = await runGit(['-C', folder, 'rev-parse', '--is-bare-repository'], signal)
+    const output = await runGit(['-C', folder, 'rev-parse', '--is-bare-repository'], signal)
     if (output?.trim() === 'true') throw refuse(`the repository of ${folder} is bare. Serve a working tree of it.`)
     throw refuse(`${folder} is in no Git repository with a working tree, or Git is not installed (2.34 or later).`)
   }

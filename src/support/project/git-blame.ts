@@ -34,8 +34,7 @@ export async function blameWithGit(path: string): Promise<GitBlame | undefined> 
     run('cat-file', 'blob', `HEAD:${name}`),
     run('blame', '--incremental', '--no-textconv', 'HEAD', '--', name)
   ])
-  if (text.output === undefined || blame.output === undefined) return undefined
-  return { text: text.output, lines: parse(blame.output) }
+  return text === undefined || blame === undefined ? undefined : { text, lines: parse(blame) }
 }
 
 /** Groups of `<commit> <line there> <line here> <count>`, with the facts of a commit at its first group. */

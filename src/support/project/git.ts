@@ -1,6 +1,6 @@
 // Git's facts of the repository of a folder (DUAL 2.2): read anew each time, since they change.
 import { toShownRemote } from './remote.ts'
-import { runGit } from './run-git.ts'
+import { runGit, streamGit } from './run-git.ts'
 import { withStandIn } from './stand-in.ts'
 import { openWorkTree, type WorkTree } from './work-tree.ts'
 
@@ -17,7 +17,7 @@ export interface GitInfo {
 }
 
 const timeoutMs = 5000
-const status = ['status', '--porcelain', '--no-renames', '--untracked-files=normal', '--ignore-submodules=dirty']
+const status = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=normal', '--ignore-submodules=dirty']
 const running = new Map<string, Promise<GitInfo | null>>()
 
 /** Null if the folder is in no repository of its own, or Git is not there. Concurrent calls share one look. */
@@ -30,7 +30,7 @@ export function readGit(folder: string): Promise<GitInfo | null> {
 }
 
 async function readGitInfo(folder: string, signal: AbortSignal): Promise<GitInfo | null> {
-  const line = async (...args: string[]) => (await runGit(['-C', folder, ...args], signal)).output?.replace(/\n$/, '')
+  const line = async (...args: string[]) => (await runGit(['-C', folder, ...args], signal))?.replace(/\n$/, '')
   const [tree, short, branch] = await Promise.all([
     openWorkTree(folder, signal),
     line('rev-parse', '--verify', '--quiet', '--short', 'HEAD'),
@@ -56,8 +56,7 @@ function findRemote(settings: readonly (readonly [string, string])[]): string | 
 /** Undefined if it could not be found. Changes within a submodule do not count, its commit does. */
 function readStatus(tree: WorkTree, signal: AbortSignal): Promise<'clean' | 'dirty' | undefined> {
   return withStandIn(tree, tree.workTree, async ({ options, variables }) => {
-    const { output, isCut } = await runGit([...options, ...status], signal, variables)
-    if (isCut) return 'dirty'
-    return output === undefined ? undefined : output === '' ? 'clean' : 'dirty'
+    const end = await streamGit([...options, ...status], signal, variables, () => false)
+    return end === 'failed' ? undefined : end === 'complete' ? 'clean' : 'dirty'
   })
 }

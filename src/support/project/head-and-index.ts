@@ -25,7 +25,7 @@ export async function readBranch(tree: WorkTree, signal: AbortSignal): Promise<s
 }
 
 async function readLine({ workTree }: WorkTree, args: readonly string[], signal: AbortSignal) {
-  return (await runGit(['-C', workTree, ...args], signal)).output?.trim()
+  return (await runGit(['-C', workTree, ...args], signal))?.trim()
 }
 
 /** Moves the branch of HEAD, or a detached HEAD. @returns false if it is not at `from` any more */
@@ -34,8 +34,7 @@ export async function moveHead(
   { from, to, reason }: { readonly from: string; readonly to: string; readonly reason: string },
   signal: AbortSignal
 ): Promise<boolean> {
-  const { output } = await runGit(['-C', workTree, 'update-ref', '-m', reason, 'HEAD', to, from], signal)
-  return output !== undefined
+  return (await runGit(['-C', workTree, 'update-ref', '-m', reason, 'HEAD', to, from], signal)) !== undefined
 }
 
 /** A path of an index or of a commit. */
@@ -61,8 +60,7 @@ export async function advanceIndex(
 ): Promise<boolean> {
   // Only the index is looked at: neither the files, nor the submodules.
   const flags = ['-i', '-m', '--no-recurse-submodules', '--no-sparse-checkout']
-  const { output } = await runGit(['-C', workTree, 'read-tree', ...flags, from, to], signal)
-  return output !== undefined
+  return (await runGit(['-C', workTree, 'read-tree', ...flags, from, to], signal)) !== undefined
 }
 
 /** What a commit has otherwise than another one. */
@@ -71,7 +69,7 @@ export async function readChanges(
   { from, to }: { readonly from: string; readonly to: string },
   signal: AbortSignal
 ): Promise<Changes> {
-  const { output } = await runGit(
+  const output = await runGit(
     ['-C', tree.workTree, 'diff-tree', '-r', '-z', '--no-renames', '--no-ext-diff', '--raw', from, to],
     signal,
     {},
@@ -103,7 +101,7 @@ export async function readIndex(
   for (let at = 0; at < names.length; at += namesPerCall) {
     const some = names.slice(at, at + namesPerCall).map((name) => `:(top,literal)${name}`)
     const args = ['-C', tree.workTree, 'ls-files', '--stage', '-z', '--full-name', '--', ...some]
-    const { output } = await runGit(args, signal, {}, maxListBytes)
+    const output = await runGit(args, signal, {}, maxListBytes)
     if (output === undefined) throw new GitFailed('read the index')
     for (const record of output.split('\0')) {
       const [, mode, blob, stage, name] = /^(\d+) ([0-9a-f]+) (\d)\t(.*)$/s.exec(record) ?? []

@@ -84,7 +84,7 @@ async function readBase(tree: OpenTree, scratch: string, signal: AbortSignal) {
 
 /** As Git's settings say, of the repository and of the user; undefined if they name nobody. */
 async function readIdentity({ workTree }: WorkTree, signal: AbortSignal) {
-  const { output } = await runGit(['-C', workTree, 'var', 'GIT_COMMITTER_IDENT'], signal)
+  const output = await runGit(['-C', workTree, 'var', 'GIT_COMMITTER_IDENT'], signal)
   const [line, name, email] = /^(.+?) <([^>]+)> \d+ \S+/.exec(output ?? '') ?? []
   return line === undefined ? undefined : { line, name: name!, email: email! }
 }

@@ -2,13 +2,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { dirname } from 'node:path'
 
-export interface GitResult {
-  /** Undefined if Git failed, took too long, or is not there. */
-  readonly output: string | undefined
-  /** True if Git wrote more than is read. */
-  readonly isCut: boolean
-}
-
 /** Runs Git with something to read. @returns what it has written @throws if it fails */
 export type Git = (args: readonly string[], input: Buffer) => Promise<Buffer>
 
@@ -46,24 +39,14 @@ function processOptions(signal: AbortSignal, variables: Readonly<Record<string, 
   } as const
 }
 
-export function runGit(
+/** @returns what Git has written; undefined if it failed, took too long, is not there, or wrote more than `maxBytes` */
+export async function runGit(
   args: readonly string[],
   signal: AbortSignal,
   variables: Readonly<Record<string, string>> = {},
   maxBytes = maxOutputBytes
-): Promise<GitResult> {
-  return new Promise((resolve) => {
-    execFile(
-      'git',
-      [...options, ...args],
-      { ...processOptions(signal, variables), maxBuffer: maxBytes },
-      (error, stdout) =>
-        resolve({
-          output: error === null ? stdout : undefined,
-          isCut: error?.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER'
-        })
-    )
-  })
+): Promise<string | undefined> {
+  return (await pipeGit(args, signal, variables, Buffer.alloc(0), maxBytes))?.toString()
 }
 
 /** `cut`: `use` wanted no more. */

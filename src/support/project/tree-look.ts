@@ -10,13 +10,13 @@ export async function resolveCommit(tree: WorkTree, name: string, signal: AbortS
   if (name === 'HEAD') return tree.commit
   const wanted = `${name === '-' ? '@{-1}' : name}^{commit}`
   const args = ['-C', tree.workTree, 'rev-parse', '--verify', '--quiet', '--end-of-options', wanted]
-  return (await runGit(args, signal)).output?.trim()
+  return (await runGit(args, signal))?.trim()
 }
 
 /** The tree that a name means, or that of the commit that it means. */
 export async function resolveTree(tree: WorkTree, name: string, signal: AbortSignal): Promise<string | undefined> {
   const args = ['-C', tree.workTree, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{tree}`]
-  return (await runGit(args, signal)).output?.trim()
+  return (await runGit(args, signal))?.trim()
 }
 
 /** What a path has in HEAD and in another tree; undefined if it is not there. */
@@ -114,7 +114,7 @@ export async function listCleaned(
 ): Promise<string[] | undefined> {
   return withStandIn(tree, folder, async ({ options, variables }) => {
     const dry = ['-c', 'core.quotePath=false', 'clean', '--dry-run', ...args]
-    const { output } = await runGit([...options, ...dry], signal, variables, maxCleanBytes)
+    const output = await runGit([...options, ...dry], signal, variables, maxCleanBytes)
     return output?.split('\n').flatMap((line) => {
       const name = line.startsWith(cleaned) ? unquote(line.slice(cleaned.length)) : undefined
       return name === undefined ? [] : [join(folder, name)]

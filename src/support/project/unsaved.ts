@@ -30,8 +30,6 @@ export interface Unsaved {
   readonly tree: WorkTree
   /** By absolute path below the real path of the working tree. */
   readonly files: ReadonlyMap<string, UnsavedFile>
-  /** Folders with a repository of their own, which is not looked into. */
-  readonly repositories: readonly string[]
   /** False if there are more files than `maxFiles`. */
   readonly isComplete: boolean
 }
@@ -74,13 +72,12 @@ export function listUnsavedOf(
       return found.files.size <= maxFiles
     })
     if (end === 'failed') return undefined
-    return { tree, files: found.files, repositories: found.repositories, isComplete: end === 'complete' }
+    return { tree, files: found.files, isComplete: end === 'complete' }
   })
 }
 
 function createCollector(workTree: string) {
   const files = new Map<string, UnsavedFile>()
-  const repositories: string[] = []
   /** A rename is two records. */
   let renamed: { path: string; fields: readonly string[] } | undefined
 
@@ -89,9 +86,10 @@ function createCollector(workTree: string) {
     const kind = String.fromCharCode(record[0] ?? 0)
     if (kind === '?') {
       const path = pathOf(record.subarray(2))
-      if (path.endsWith(sep)) repositories.push(path.slice(0, -1))
+      // A folder with a repository of its own is not looked into.
+      if (path.endsWith(sep)) return
       // A path that was taken out of the index while its file stayed is also reported as deleted.
-      else files.set(path, { isStaged: false, ...files.get(path), what: 'untracked', isUnstaged: true })
+      files.set(path, { isStaged: false, ...files.get(path), what: 'untracked', isUnstaged: true })
       return
     }
     const count = { '1': 8, '2': 9, u: 10 }[kind]
@@ -125,7 +123,7 @@ function createCollector(workTree: string) {
   }
 
   const pathOf = (name: Buffer) => join(workTree, toName(name))
-  return { files, repositories, add }
+  return { files, add }
 }
 
 function ordinary([, states = '', , headMode, , , head, index]: readonly string[]): UnsavedFile {

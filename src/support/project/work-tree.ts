@@ -17,7 +17,7 @@ export interface WorkTree extends Repository {
 export async function openWorkTree(folder: string, signal: AbortSignal): Promise<WorkTree | undefined> {
   const repository = findRepository(folder)
   if (repository === undefined) return undefined
-  const ask = async (...args: string[]) => (await runGit(['-C', folder, ...args], signal)).output
+  const ask = (...args: string[]) => runGit(['-C', folder, ...args], signal)
   // From the repository's own configuration only: included files lie elsewhere.
   const own = ['config', '--file', join(repository.commonDir, 'config'), '--no-includes', '--null']
   const named = ['--get-regexp', '^(core\\.|alias\\.|remote\\..*\\.url$)']

@@ -8,8 +8,6 @@ export interface Options {
   readonly operands: readonly string[]
   /** How many operands stand before `--`; undefined without one. */
   readonly beforeDashes: number | undefined
-  /** Options that the description does not have. */
-  readonly unknown: readonly string[]
 }
 
 interface Known {
@@ -26,7 +24,6 @@ export function readOptions(args: readonly string[], description: string, isStri
   const known = describe(description)
   const found = new Map<string, string[]>()
   const operands: string[] = []
-  const unknown: string[] = []
   let beforeDashes: number | undefined
   const note = (name: string, value: string) => found.set(name, [...(found.get(name) ?? []), value])
 
@@ -46,17 +43,15 @@ export function readOptions(args: readonly string[], description: string, isStri
     } else if (arg.startsWith('--')) {
       const [, name = '', value] = /^--([^=]*)(?:=(.*))?$/s.exec(arg) ?? []
       const option = longOption(known, name)
-      if (option === undefined) unknown.push(arg)
-      else if (value !== undefined || option.takes !== '=') note(option.name, value ?? '')
+      // One that the description does not have is passed over.
+      if (option === undefined) continue
+      if (value !== undefined || option.takes !== '=') note(option.name, value ?? '')
       else note(option.name, args[++at] ?? '')
     } else {
       for (let place = 1; place < arg.length; place += 1) {
         const option = known.get(arg[place]!)
         const rest = arg.slice(place + 1)
-        if (option === undefined) {
-          unknown.push(arg)
-          break
-        }
+        if (option === undefined) break
         if (option.takes === '') note(option.name, '')
         else {
           note(option.name, rest !== '' || option.takes === '?' ? rest : (args[++at] ?? ''))
@@ -65,7 +60,7 @@ export function readOptions(args: readonly string[], description: string, isStri
       }
     }
   }
-  return { get: (name) => found.get(name), has: (name) => found.has(name), operands, beforeDashes, unknown }
+  return { get: (name) => found.get(name), has: (name) => found.has(name), operands, beforeDashes }
 }
 
 /** Programs accept the beginning of a long name, if no other begins so. */

@@ -25,7 +25,6 @@ export function copy(scope: Scope): Scope {
 export function createReader({ home, topOf }: Surroundings) {
   function wordScope(scope: Scope): WordScope {
     return {
-      folder: scope.folder,
       home,
       valueOf(name) {
         if (scope.variables.has(name)) return scope.variables.get(name)

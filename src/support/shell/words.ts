@@ -10,8 +10,6 @@ export interface Field {
 }
 
 export interface WordScope {
-  /** The working directory; undefined if it cannot be told. */
-  readonly folder: string | undefined
   readonly home: string | undefined
   /** Undefined for a variable whose value cannot be told. */
   readonly valueOf: (name: string) => string | undefined
