@@ -10,7 +10,7 @@ import { launcherCommand } from './launcher.ts'
 import { opencodePlugin } from './opencode-plugin.ts'
 import { nodePath } from './own-program.ts'
 import type { EntryLocation } from './plan.ts'
-import { createFileTarget, createHookTarget, createPropertyTarget } from './targets.ts'
+import { createFileTarget, createHookTarget, createJsonTarget } from './targets.ts'
 
 const userMode = 0o600
 const projectMode = 0o666
@@ -50,7 +50,7 @@ export function hookLocations(
     return { what: `hook:${event}`, file, target: createHookTarget(event, value, formatOf(name)), refusesMark, newMode }
   })
   if (form === 'groups') return locations
-  return [{ what: 'hook:version', file, target: createPropertyTarget('version', 1), newMode }, ...locations]
+  return [{ what: 'hook:version', file, target: createJsonTarget(['version'], 1), newMode }, ...locations]
 }
 
 /** What an earlier setup has written, to take it back. */
@@ -61,7 +61,7 @@ export function hookLocationOfRecord(what: string, file: string): EntryLocation 
     event === 'opencode'
       ? createFileTarget('')
       : event === 'version'
-        ? createPropertyTarget('version', 1)
+        ? createJsonTarget(['version'], 1)
         : createHookTarget(event, {}, 'jsonc')
   return { what, file, target, newMode: userMode }
 }

@@ -4,7 +4,7 @@ import { findConfigFile } from '../../config/file.ts'
 import { findRootAbove } from '../../config/outside-roots.ts'
 import type { Journal } from './journal.ts'
 import { planAddition, planRemoval, type EntryLocation, type Plan } from './plan.ts'
-import { createSettingTarget } from './targets.ts'
+import { createJsonTarget } from './targets.ts'
 import { readUserFile } from './user-file.ts'
 
 /** In the journal. */
@@ -12,7 +12,7 @@ export const persistenceRecord = 'persistence'
 
 /** Where the setting is, to write it or to take it back. */
 export function persistenceLocation(file: string): EntryLocation {
-  const target = createSettingTarget('persistence', 'enabled', true)
+  const target = createJsonTarget(['persistence', 'enabled'], true)
   return { what: persistenceRecord, file, target, newMode: 0o600 }
 }
 

@@ -10,22 +10,43 @@ import { appendTable, parseToml, removeTable } from './toml-text.ts'
 
 /** The entry of our server among those of a client. */
 export function createServerTarget({ format, container }: Client, value: Data): Target {
-  const path = [container, serverName]
-  const replaceTable = (text: string) => {
-    const rest = removeTable(text, path)
-    return applyEdit(rest, appendTable(rest, path, value))
-  }
+  const path = [container, serverName] as const
+  if (format !== 'toml') return createJsonTarget(path, value, format)
+  const remove = (text: string) => removeTable(text, path)
   return {
+    ...placeAt(path),
     value,
-    parse: (text) => (format === 'toml' ? parseToml(text) : parseJson(text, format)),
-    current: (data) => toFields(data[container])[serverName],
-    others(data) {
-      const { [serverName]: _, ...servers } = toFields(data[container])
-      return replaceContainer(data, container, servers)
+    parse: parseToml,
+    add: (text) => appendTable(text, path, value),
+    replace(text) {
+      const rest = remove(text)
+      return applyEdit(rest, appendTable(rest, path, value))
     },
-    add: (text) => (format === 'toml' ? appendTable(text, path, value) : putInJson(text, path, value)),
-    replace: (text) => (format === 'toml' ? replaceTable(text) : applyEdit(text, putInJson(text, path, value))),
-    remove: (text) => (format === 'toml' ? removeTable(text, path) : removeFromJson(text, path))
+    remove
+  }
+}
+
+/** A value at this path in a file of JSON. */
+export function createJsonTarget(path: Path, value: unknown, format: 'json' | 'jsonc' = 'json'): Target {
+  const add = (text: string) => putInJson(text, path, value)
+  return {
+    ...placeAt(path),
+    value,
+    parse: (text) => parseJson(text, format),
+    add,
+    replace: (text) => applyEdit(text, add(text)),
+    remove: (text) => removeFromJson(text, path)
+  }
+}
+
+/** Names of members: one, or that of a container and one in it. */
+type Path = readonly [name: string] | readonly [container: string, name: string]
+
+function placeAt([first, name]: Path): Pick<Target, 'current' | 'others'> {
+  if (name === undefined) return { current: (data) => data[first], others: (data) => without(data, first) }
+  return {
+    current: (data) => toFields(data[first])[name],
+    others: (data) => replaceContainer(data, first, without(toFields(data[first]), name))
   }
 }
 
@@ -40,7 +61,7 @@ export function createHookTarget(event: string, value: Data, format: 'json' | 'j
     current: (data) => groupsOf(data).find(runsOnlyOurs),
     others(data) {
       const groups = groupsOf(data).filter((group) => !runsOnlyOurs(group))
-      const { [event]: _, ...hooks } = toFields(data['hooks'])
+      const hooks = without(toFields(data['hooks']), event)
       return replaceContainer(data, 'hooks', { ...hooks, ...(groups.length > 0 && { [event]: groups }) })
     },
     add,
@@ -54,39 +75,6 @@ export function createHookTarget(event: string, value: Data, format: 'json' | 'j
     }
   }
   return target
-}
-
-/** A property that a file must have, whatever its value. */
-export function createPropertyTarget(name: string, value: unknown): Target {
-  return {
-    value,
-    parse: (text) => parseJson(text, 'json'),
-    current: (data) => data[name],
-    others(data) {
-      const { [name]: _, ...others } = data
-      return others
-    },
-    add: (text) => putInJson(text, [name], value),
-    replace: (text) => text,
-    remove: (text) => removeFromJson(text, [name])
-  }
-}
-
-/** A setting in a section of the configuration file. */
-export function createSettingTarget(section: string, name: string, value: unknown): Target {
-  const path = [section, name]
-  return {
-    value,
-    parse: (text) => parseJson(text, 'json'),
-    current: (data) => toFields(data[section])[name],
-    others(data) {
-      const { [name]: _, ...settings } = toFields(data[section])
-      return replaceContainer(data, section, settings)
-    },
-    add: (text) => putInJson(text, path, value),
-    replace: (text) => applyEdit(text, putInJson(text, path, value)),
-    remove: (text) => removeFromJson(text, path)
-  }
 }
 
 /** A file that is ours as a whole. */
@@ -131,9 +119,14 @@ function isOurCommand(command: unknown): boolean {
 }
 
 function replaceContainer(data: Data, name: string, value: Data): Data {
-  const { [name]: before, ...rest } = data
+  const before = data[name]
   const isEmpty = Object.keys(value).length === 0 && (before === undefined || typeof before === 'object')
-  return isEmpty ? rest : { ...rest, [name]: value }
+  return isEmpty ? without(data, name) : { ...data, [name]: value }
+}
+
+function without(data: Data, name: string): Data {
+  const { [name]: _, ...others } = data
+  return others
 }
 
 function toList(value: unknown): readonly unknown[] {
