@@ -5,6 +5,7 @@ import { lockKey } from '../files/lock-key.ts'
 import { quote, quoteName } from '../locks/quote.ts'
 import type { Lease, LeaseEnd } from '../locks/lock.ts'
 import { timestamp } from '../../support/timestamp.ts'
+import { createListeners } from '../../support/listeners.ts'
 
 export interface LostLease {
   readonly path: string
@@ -40,11 +41,7 @@ export type LostLeases = ReturnType<typeof createLostLeases>
 /** @param rememberMs how long an agent is kept from writing on, in milliseconds; 0 remembers nothing */
 export function createLostLeases(rememberMs: number) {
   const agents = new LRUCache<string, Losses>({ max: maxAgents, ttl: Math.max(1, rememberMs) })
-  const listeners = new Set<(agentId: string, key: string) => void>()
-
-  function notify(agentId: string, key: string): void {
-    for (const listener of listeners) listener(agentId, key)
-  }
+  const { add: onChange, call: notify } = createListeners<[agentId: string, key: string]>()
 
   /** Nearly always no agent has lost anything. */
   function lossesOf(agentId: string | undefined): Losses | undefined {
@@ -117,10 +114,7 @@ export function createLostLeases(rememberMs: number) {
         if (byKey?.delete(lost) === true) notify(agentId, lost)
     },
     /** Reports every loss that is new, reported, read or forgotten. @returns removes the listener */
-    onChange(listener: (agentId: string, key: string) => void): () => void {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    onChange,
     /** Undefined if the agent knows of the loss and has read the file. */
     state(agentId: string, key: string): LossState | undefined {
       const loss = agents.peek(agentId)?.byKey.get(key)

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { GroupState } from './group-state.ts'
 import type { LeaseGroup } from './lease-group.ts'
+import { createListeners } from '../../support/listeners.ts'
 
 export interface Ticket {
   readonly id: string
@@ -26,11 +27,7 @@ export function createTickets() {
   const claimed = new Map<string, LeaseGroup>()
   /** Groups that a call waits for, with a ticket or without. */
   const waiting = new Set<LeaseGroup>()
-  const listeners = new Set<(id: string) => void>()
-
-  function notify(id: string): void {
-    for (const listener of listeners) listener(id)
-  }
+  const { add: onChange, call: notify } = createListeners<[id: string]>()
 
   function forget(id: string): void {
     if (groups.delete(id)) notify(id)
@@ -91,10 +88,7 @@ export function createTickets() {
       }
     },
     /** Reports every ticket that is kept, claimed or ended, or whose places have changed. @returns removes the listener */
-    onChange(listener: (id: string) => void): () => void {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    onChange,
     /** Undefined if no place is kept for it. */
     state(id: string): TicketState | undefined {
       const group = groups.get(id) ?? claimed.get(id)

@@ -6,6 +6,7 @@ import { adviceAfterLoss } from './after-loss.ts'
 import type { Intent, Verdict } from '../commit/note.ts'
 import { createReceiptEntries, type ReceiptBounds, type ReceiptEntry } from './receipt-entries.ts'
 import type { Outcome, Receipt, ReceiptKey } from './receipt.ts'
+import { createListeners } from '../../support/listeners.ts'
 
 interface Request extends ReceiptKey {
   readonly operation: string
@@ -57,24 +58,20 @@ export type Receipts = ReturnType<typeof createReceipts>
 export function createReceipts(options: ReceiptBounds) {
   const { now = Date.now } = options
   const entries = createReceiptEntries(options)
-  const listeners = new Set<(change: ReceiptChange) => void>()
-  const lineageListeners = new Set<() => void>()
+  const changes = createListeners<[change: ReceiptChange]>()
+  const lineages = createListeners<[]>()
   let lineage: string | undefined
 
   function keep(entry: ReceiptEntry, receipt: Receipt, to: 'kept' | 'made' = 'kept'): void {
     entries.drop(entry, receipt.index)
     entries.put(entry, receipt)
-    notify({ receipt, to })
-  }
-
-  function notify(change: ReceiptChange): void {
-    for (const listener of listeners) listener(change)
+    changes.call({ receipt, to })
   }
 
   function dropUnmade(entry: ReceiptEntry, index: number): void {
     if (entry.receipts.get(index)?.intent === undefined) return
     const receipt = entries.drop(entry, index)
-    if (receipt !== undefined) notify({ receipt, to: 'gone' })
+    if (receipt !== undefined) changes.call({ receipt, to: 'gone' })
   }
 
   function ownReceiptOf(entry: ReceiptEntry, index: number, isNamedByCaller: boolean): OwnReceipt {
@@ -153,7 +150,7 @@ export function createReceipts(options: ReceiptBounds) {
     if (verdict === 'made') return keep(entry, receipt)
     if (verdict === 'unclear')
       return keep(entry, { ...receipt, outcome: { error: unclear(receipt.requestId, intent).toWire() } })
-    notify({ receipt: { ...receipt, intent }, to: 'gone' })
+    changes.call({ receipt: { ...receipt, intent }, to: 'gone' })
   }
 
   return {
@@ -164,9 +161,9 @@ export function createReceipts(options: ReceiptBounds) {
     setLineage(next: string | undefined): void {
       if (next === lineage) return
       lineage = next
-      for (const listener of lineageListeners) listener()
+      lineages.call()
     },
-    onLineage: (listener: () => void): void => void lineageListeners.add(listener),
+    onLineage: (listener: () => void): void => void lineages.add(listener),
     /**
      * Carries out a request that has been named, one call with that name at a time.
      * @throws OperationError INVALID_REQUEST if the name belongs to another input
@@ -184,10 +181,7 @@ export function createReceipts(options: ReceiptBounds) {
       }
     },
     /** @returns ends it */
-    onChange(listener: (change: ReceiptChange) => void): () => void {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    onChange: changes.add,
     *all(): Generator<Receipt> {
       for (const entry of entries.byLastChange()) yield* entry.receipts.values()
     },

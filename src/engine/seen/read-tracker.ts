@@ -8,6 +8,7 @@ import { addSeen, addStep, lastWhole, noSteps, seenOf, sizeOfSeen, type SeenVers
 import { spanOf, type Spans } from './spans.ts'
 import { createUnreportedViews } from './unreported-views.ts'
 import { createViewShares } from './view-shares.ts'
+import { createListeners } from '../../support/listeners.ts'
 
 /** What an answer shows of a file. */
 export interface Shown {
@@ -40,7 +41,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     maxViews > 0 ? createViewShares({ maxViews, maxBytes, onForget: forgetView, sizeOf: sizeOfView }) : undefined
   const byPath = new Map<string, Set<AgentView>>()
   const unreported = createUnreportedViews()
-  const listeners = new Set<(view: AgentView) => void>()
+  const changes = createListeners<[view: AgentView]>()
   history.onEntry(({ operation, isBulk, steps }) => {
     for (const step of steps) note(step, isBulk)
     if (operation === byCommand) for (const step of steps) if (step.renamedFrom !== undefined) follow(step)
@@ -75,7 +76,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
 
   function touch(view: AgentView): void {
     views?.use(view)
-    for (const listener of listeners) listener(view)
+    changes.call(view)
   }
 
   function forgetView(view: AgentView): void {
@@ -231,10 +232,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       touch(view)
     },
     /** Reports every view that has changed. @returns removes the listener */
-    onChange(listener: (view: AgentView) => void): () => void {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    onChange: changes.add,
     /** All that is known, the least recently used of each agent first. */
     dump: (): Iterable<AgentView> => views?.all() ?? [],
     /** Bytes that all this takes in memory, as far as it is counted. */

@@ -17,6 +17,7 @@ import { dumpHistories, restoreHistory, type FileHistory } from './kept-history.
 import { rememberVersions, type HistoryBounds } from './remembered-versions.ts'
 import { createSharedStrings } from './shared-strings.ts'
 import { compact, type Version, type Was } from './version.ts'
+import { createListeners } from '../../support/listeners.ts'
 
 /** A version as a step of its change. */
 export interface VersionChange extends Version {
@@ -52,7 +53,7 @@ export type History = ReturnType<typeof createHistory>
 export function createHistory(bounds: HistoryBounds) {
   const { now = Date.now } = bounds
   const files = rememberVersions(bounds)
-  const listeners = new Set<(entry: LogEntry) => void>()
+  const entries = createListeners<[entry: LogEntry]>()
   const shareName = createSharedStrings()
   const expected = new Set<string>()
   let claims: Claims | undefined
@@ -113,8 +114,7 @@ export function createHistory(bounds: HistoryBounds) {
 
   function tell([first, ...others]: readonly VersionChange[], author: Author, isBulk: boolean): void {
     if (first === undefined) return
-    const entry: LogEntry = { number: first.seq, isBulk, steps: [first, ...others], ...author }
-    for (const listener of listeners) listener(entry)
+    entries.call({ number: first.seq, isBulk, steps: [first, ...others], ...author })
   }
 
   /** Adds a change to the log. */
@@ -246,10 +246,7 @@ export function createHistory(bounds: HistoryBounds) {
     /** The same path, as the records here have it. */
     sharedPath: (path: string): string => files.peek(path)?.path ?? path,
     /** Reports every change from now on, external ones included. @returns removes the listener */
-    onEntry(listener: (entry: LogEntry) => void): () => void {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    onEntry: entries.add,
     /** Reports every path whose history begins. @returns removes the listener */
     onTrack: files.onTrack,
     /** Reports every path whose history is no longer kept. @returns removes the listener */

@@ -11,6 +11,7 @@ import {
   type Forgotten,
   type Version
 } from './version.ts'
+import { createListeners } from '../../support/listeners.ts'
 
 export interface TrackedFile {
   readonly path: string
@@ -46,14 +47,14 @@ export type RememberedVersions = ReturnType<typeof rememberVersions>
 
 export function rememberVersions(bounds: HistoryBounds) {
   const { maxFiles, maxVersions, maxUncommitted = maxVersions, maxBytes, maxAgeMs = Infinity, now = Date.now } = bounds
-  const forgetListeners = new Set<(path: string) => void>()
-  const trackListeners = new Set<(path: string) => void>()
+  const forgettings = createListeners<[path: string]>()
+  const beginnings = createListeners<[path: string]>()
   const files = new LRUCache<string, TrackedFile>({
     max: maxFiles,
     dispose: (tracked, path) => {
       bytes -= tracked.bytes
       noteForgotten(tracked.versions)
-      for (const listener of forgetListeners) listener(path)
+      forgettings.call(path)
     }
   })
   let bytes = 0
@@ -91,7 +92,7 @@ export function rememberVersions(bounds: HistoryBounds) {
     const tracked = { path, identity, mode: identity?.mode, versions: [], committed: 0, bytes: 0 }
     files.set(path, tracked)
     weigh(tracked, fileBytes + path.length)
-    for (const listener of trackListeners) listener(path)
+    beginnings.call(path)
     return tracked
   }
 
@@ -107,22 +108,12 @@ export function rememberVersions(bounds: HistoryBounds) {
     for (const path of gone) files.delete(path)
   }
 
-  /** Reports every path that begins to be remembered. @returns removes the listener */
-  function onTrack(listener: (path: string) => void): () => void {
-    trackListeners.add(listener)
-    return () => trackListeners.delete(listener)
-  }
-
-  /** Reports every path that is no longer remembered. @returns removes the listener */
-  function onForget(listener: (path: string) => void): () => void {
-    forgetListeners.add(listener)
-    return () => forgetListeners.delete(listener)
-  }
-
   return {
     expire,
-    onTrack,
-    onForget,
+    /** Reports every path that begins to be remembered. @returns removes the listener */
+    onTrack: beginnings.add,
+    /** Reports every path that is no longer remembered. @returns removes the listener */
+    onForget: forgettings.add,
     /** The file counts as used now. */
     use: (path: string): TrackedFile | undefined => files.get(path),
     peek: (path: string): TrackedFile | undefined => files.peek(path),

@@ -8,6 +8,7 @@ import { createFolders, type Shortage } from './folders.ts'
 import { createGather } from './gather.ts'
 import { createInspection } from './inspection.ts'
 import { createRounds } from './rounds.ts'
+import { createListeners } from '../../support/listeners.ts'
 
 export interface WatcherOptions extends ExamineParts {
   readonly roots: readonly Root[]
@@ -48,7 +49,7 @@ const degradedRescanMs = 5000
 /** Watches nothing until the first file is tracked. */
 export function createWatcher(options: WatcherOptions) {
   const { roots, debounceMs, rescanMs, bulkFiles, history, onTouch, onSame, onShortage, onError } = options
-  const bulkListeners = new Set<(change: BulkChange) => void>()
+  const bulks = createListeners<[change: BulkChange]>()
   /** As last passed to `onShortage`. */
   let shortage: WatchShortage | undefined
 
@@ -74,9 +75,7 @@ export function createWatcher(options: WatcherOptions) {
     files: bulkFiles,
     countPending: () => inspection.countPending(),
     lookAgain: () => rounds.now(),
-    onEnd(change) {
-      for (const listener of bulkListeners) listener(change)
-    }
+    onEnd: bulks.call
   })
   const inspection = createInspection({
     parts: options,
@@ -128,10 +127,7 @@ export function createWatcher(options: WatcherOptions) {
       return shortage
     },
     /** Reports very many changes at once, when they have ended; the history has each, as `isBulk`. @returns removes the listener */
-    onBulk(listener: (change: BulkChange) => void): () => void {
-      bulkListeners.add(listener)
-      return () => bulkListeners.delete(listener)
-    },
+    onBulk: bulks.add,
     async close(): Promise<void> {
       for (const stop of stopFollowing) stop()
       clearInterval(looking)
