@@ -17,19 +17,9 @@ interface Options {
   readonly settings: () => Settings
 }
 
-export interface Access {
-  /** False if the system does not show whose a connection is, though only one user may call. */
-  readonly isUserKnown: boolean
-  /** @param isPublic true for a route that needs no token. @returns undefined if the request may go on */
-  refusalOf(
-    request: IncomingMessage & { readonly socket: Socket },
-    isPublic: boolean
-  ): OperationError | undefined | Promise<OperationError | undefined>
-  /** Whether pages of this origin may call, by daemon.allowed_origins. */
-  isAdmitted(origin: string | undefined): origin is string
-}
+export type Access = ReturnType<typeof createAccess>
 
-export function createAccess({ host, sameUserOnly, settings }: Options): Access {
+export function createAccess({ host, sameUserOnly, settings }: Options) {
   const names = ['127.0.0.1', 'localhost', '[::1]', host.includes(':') ? `[${host}]` : host]
   const sameUser = sameUserOnly ? createSameUserCheck() : undefined
   let known = { port: undefined as number | undefined, added: [] as readonly string[], hosts: new Set<string>() }
@@ -55,12 +45,18 @@ export function createAccess({ host, sameUserOnly, settings }: Options): Access 
   }
 
   return {
+    /** False if the system does not show whose a connection is, though only one user may call. */
     isUserKnown: !sameUserOnly || sameUser !== undefined,
-    refusalOf(request, isPublic) {
+    /** @param isPublic true for a route that needs no token. @returns undefined if the request may go on */
+    refusalOf(
+      request: IncomingMessage & { readonly socket: Socket },
+      isPublic: boolean
+    ): OperationError | undefined | Promise<OperationError | undefined> {
       const refusal = sameUser?.refusalOf(request.socket)
       if (refusal instanceof Promise) return refusal.then((late) => late ?? check(request, isPublic))
       return refusal ?? check(request, isPublic)
     },
+    /** Whether pages of this origin may call, by daemon.allowed_origins. */
     isAdmitted
   }
 }

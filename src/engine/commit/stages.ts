@@ -26,28 +26,7 @@ export interface Stage extends Shelf {
   explain(error: unknown, path: string): unknown
 }
 
-export interface Stages {
-  of(path: string): Stage
-  /**
-   * Takes the stages of all roots from the authority before, with what it has made ready.
-   * @returns the epoch that they were taken from. @throws Error that says what is in the way
-   */
-  take(epoch: number): number
-  /**
-   * Makes the smallest change that there is, in the stage of each root.
-   * @throws Error of the file system: it takes no changes, or another authority has taken a stage
-   */
-  touch(): Promise<void>
-  /** Whether a change is in doubt. */
-  isInDoubt(): boolean
-  /** Makes or replaces a file in the stage of the first root, by a rename as of any change. */
-  replace(name: string, text: string): Promise<void>
-  /**
-   * Once the changes of earlier authorities are settled, and receipts judged: removes what they have left. Do not wait for it: on GlusterFS
-   * the removal of a file that a client wrote when it was cut off may never end.
-   */
-  sweep(): Promise<void>
-}
+export type Stages = ReturnType<typeof createStages>
 
 const toldByNext =
   'It is not known whether the change was made. This host leaves the tree to the others: if the call has a request_id, send the very same call again, which makes the change once; else read the file, then decide.'
@@ -55,7 +34,7 @@ const toldByNext =
 type Entry = Pick<OpenEntry, 'directory' | 'name'>
 
 /** @param openOwn opens, and makes, the server's own folder below a root */
-export function createStages(served: readonly Root[], openOwn: (root: Root) => Own): Stages {
+export function createStages(served: readonly Root[], openOwn: (root: Root) => Own) {
   const roots = served.map(({ real }) => real)
   const held = new Map<string, Own>()
   const touched = temporaryName()
@@ -106,12 +85,16 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
   const [first] = stages as [(typeof stages)[number]]
 
   return {
-    of(path) {
+    of(path: string): Stage {
       const found = stages.find(({ root }) => below(root, path) !== undefined)
       // Each place is below a root.
       return (found ?? first).stage
     },
-    take(next) {
+    /**
+     * Takes the stages of all roots from the authority before, with what it has made ready.
+     * @returns the epoch that they were taken from. @throws Error that says what is in the way
+     */
+    take(next: number): number {
       const taken = served.map((root) => {
         // Kept open for good: paths of changes under way begin with its descriptor.
         const own = held.get(root.real) ?? openOwn(root)
@@ -121,17 +104,27 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
       epoch = next
       return Math.min(...taken)
     },
-    async touch() {
+    /**
+     * Makes the smallest change that there is, in the stage of each root.
+     * @throws Error of the file system: it takes no changes, or another authority has taken a stage
+     */
+    async touch(): Promise<void> {
       await Promise.all(stages.map(({ stage }) => writeFile(stage.at(touched), '')))
     },
+    /** Whether a change is in doubt. */
     isInDoubt: () => isInDoubt,
-    async replace(name, text) {
+    /** Makes or replaces a file in the stage of the first root, by a rename as of any change. */
+    async replace(name: string, text: string): Promise<void> {
       const { stage } = first
       const made = stage.at(temporaryName())
       await writeFile(made, text)
       await rename(made, stage.at(name))
     },
-    async sweep() {
+    /**
+     * Once the changes of earlier authorities are settled, and receipts judged: removes what they have left. Do not wait for it: on GlusterFS
+     * the removal of a file that a client wrote when it was cut off may never end.
+     */
+    async sweep(): Promise<void> {
       for (const { stage } of stages)
         for (const name of readdirSync(stage.at('.')).filter((other) => !isOfThisProcess(other)))
           await unlink(stage.at(name)).catch(() => attempt(() => removeWhole(stage, name)))

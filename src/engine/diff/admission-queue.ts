@@ -3,16 +3,11 @@
 /** No thread was free in time. */
 export class PoolBusy extends Error {}
 
-export interface AdmissionQueue {
-  /** Resolves once the caller is admitted; it must then `end` it. Rejects at once if too many wait, and on abort. */
-  readonly begin: (signal: AbortSignal) => Promise<void>
-  readonly end: () => void
-}
-
-export function createAdmissionQueue(maxRunning: number, maxWaiting: number): AdmissionQueue {
+export function createAdmissionQueue(maxRunning: number, maxWaiting: number) {
   const waiting = new Set<() => void>()
   let running = 0
 
+  /** Resolves once the caller is admitted; it must then `end` it. Rejects at once if too many wait, and on abort. */
   async function begin(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     if (running < maxRunning) {

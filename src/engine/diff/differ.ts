@@ -72,26 +72,7 @@ export interface MergeInput extends Pick<MergeTask, 'base' | 'current' | 'incomi
   readonly signal?: AbortSignal | undefined
 }
 
-export interface Differ {
-  /** The difference base -> current, and whether the patches still apply. Rejects only with the reason of the signal. */
-  readonly compare: (input: CompareInput) => Promise<Comparison & { readonly judgement?: PatchJudgement }>
-  /**
-   * `applyPatches` with `maxTextBytes`, large ones on a thread. Rejects with the reason of the signal, and if no thread
-   * answers and the event loop would be blocked for long.
-   */
-  readonly apply: (input: ApplyInput) => Promise<ApplyResult>
-  /** `applyUnified` with `maxTextBytes`, a large one on a thread. Rejects as `apply` does. */
-  readonly applyUnified: (input: UnifiedInput) => Promise<UnifiedResult>
-  /** `editLines`, of a large text on a thread. Rejects as `apply` does. */
-  readonly edit: (input: EditInput) => Promise<EditResult>
-  /**
-   * The merge of both sides, or their conflicts; names no conflict if there was no time to find them. Rejects only with
-   * the reason of the signal.
-   */
-  readonly merge: (input: MergeInput) => Promise<MergeResult>
-  /** Ends the threads; comparisons under way and later ones are answered coarsely. */
-  readonly close: () => Promise<void>
-}
+export type Differ = ReturnType<typeof createDiffer>
 
 // Measured: the search for this many lines takes 1 to 5 ms, whatever the texts. What needs more is better off on a thread.
 const inlineEditLength = 100
@@ -118,7 +99,7 @@ function costOfReading(text: string): number {
   return callBytes + Buffer.byteLength(text)
 }
 
-export function createDiffer(options: DifferOptions = {}): Differ {
+export function createDiffer(options: DifferOptions = {}) {
   const { contextLines = 3, maxEditLength = 2_000, timeoutMs = 1_000, inlineMaxBytes = 64 * 1024 } = options
   const { maxDiffBytes = 256 * 1024, maxTextBytes = Infinity, onFallback = () => {}, onTrouble = () => {} } = options
   const { maxWorkers = Math.min(Math.max(availableParallelism() - 1, 1), 4) } = options
@@ -129,7 +110,9 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     minimalOnly: true
   }
 
-  async function compare({ base, current, patches, unifiedDiff, signal, ...wanted }: CompareInput) {
+  type Compared = Comparison & { readonly judgement?: PatchJudgement }
+
+  async function compare({ base, current, patches, unifiedDiff, signal, ...wanted }: CompareInput): Promise<Compared> {
     signal?.throwIfAborted()
     const format = wanted.format ?? 'cheapest'
     const bound = { maxEditLength, timeoutMs }
@@ -217,7 +200,26 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     return await onThread('merge', task, fallback, signal)
   }
 
-  return { compare, apply, applyUnified: applyUnifiedDiff, edit, merge, close }
+  return {
+    /** The difference base -> current, and whether the patches still apply. Rejects only with the reason of the signal. */
+    compare,
+    /**
+     * `applyPatches` with `maxTextBytes`, large ones on a thread. Rejects with the reason of the signal, and if no thread
+     * answers and the event loop would be blocked for long.
+     */
+    apply,
+    /** `applyUnified` with `maxTextBytes`, a large one on a thread. Rejects as `apply` does. */
+    applyUnified: applyUnifiedDiff,
+    /** `editLines`, of a large text on a thread. Rejects as `apply` does. */
+    edit,
+    /**
+     * The merge of both sides, or their conflicts; names no conflict if there was no time to find them. Rejects only with
+     * the reason of the signal.
+     */
+    merge,
+    /** Ends the threads; comparisons under way and later ones are answered coarsely. */
+    close
+  }
 }
 
 /** The answer of last resort, given on the event loop: one hunk between the common ends, if such a diff can be small enough. */

@@ -13,21 +13,11 @@ interface PoolOptions {
   readonly onTrouble: (error: unknown) => void
 }
 
-export interface ThreadPool {
-  /** Rejects if the queue is full, the thread fails or takes too long, the pool is closed, or on abort. */
-  readonly run: <Name extends keyof Jobs>(
-    name: Name,
-    task: Jobs[Name]['task'],
-    signal?: AbortSignal
-  ) => Promise<Jobs[Name]['result']>
-  readonly close: () => Promise<void>
-}
-
 const idleTimeoutMs = 30_000
 // Beyond this a caller would wait longer for a thread than the answer is worth, and the texts fill the memory.
 const waitingPerThread = 8
 
-export function createPool({ maxThreads, patienceMs, onTrouble }: PoolOptions): ThreadPool {
+export function createPool({ maxThreads, patienceMs, onTrouble }: PoolOptions) {
   // Piscina's own queue is kept empty: tasks with a signal are not counted in it, and without minimum threads it starts
   // none for tasks that wait behind an aborted one.
   const queue = createAdmissionQueue(maxThreads, maxThreads * waitingPerThread)
@@ -37,6 +27,7 @@ export function createPool({ maxThreads, patienceMs, onTrouble }: PoolOptions): 
   )
   let closed = false
 
+  /** Rejects if the queue is full, the thread fails or takes too long, the pool is closed, or on abort. */
   async function run<Name extends keyof Jobs>(name: Name, task: Jobs[Name]['task'], signal?: AbortSignal) {
     const abort = new AbortController()
     const onAbort = () => abort.abort(signal?.reason)

@@ -16,15 +16,9 @@ export interface McpHttpOptions extends McpSessionsOptions, Omit<McpServerOption
   readonly maxListeners: number
 }
 
-export interface McpHttp {
-  /** Answers one HTTP request; `body` is undefined for GET and DELETE. */
-  handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void>
-  /** Number of 2025-era sessions. */
-  readonly sessionCount: () => number
-  close(): Promise<void>
-}
+export type McpHttp = ReturnType<typeof createMcpHttp>
 
-export function createMcpHttp(options: McpHttpOptions): McpHttp {
+export function createMcpHttp(options: McpHttpOptions) {
   const { onError, settings } = options
   const chosenBy = createChosenTools(settings, (operations) => {
     const server = { ...options, operations }
@@ -60,7 +54,8 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   }
 
   return {
-    async handle(request, response, body) {
+    /** Answers one HTTP request; `body` is undefined for GET and DELETE. */
+    async handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
       sessions.countUse(request, response)
       const full = toFullMessage(body)
       const parsedBody = full instanceof Promise ? ((await full) as unknown) : full
@@ -81,8 +76,9 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       // The SDK's structural type requires what Node's own type leaves optional.
       return answer(request as Parameters<typeof answer>[0], response, parsedBody)
     },
+    /** Number of 2025-era sessions. */
     sessionCount: sessions.count,
-    async close() {
+    async close(): Promise<void> {
       await sessions.close()
       await modern.close()
     }

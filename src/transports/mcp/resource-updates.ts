@@ -12,22 +12,12 @@ export interface ResourceUpdatesOptions {
   readonly bringEvents: () => Promise<void>
 }
 
-export interface ResourceUpdates {
-  /** @throws OperationError for anything but a file below the roots */
-  readonly check: (uri: string) => void
-  /** Await it before `watch`. @throws OperationError */
-  readonly ready: () => Promise<void>
-  /**
-   * Calls `onUpdated` for each change of the file from now on, and when changes may have been missed.
-   * @returns a function that ends it @throws OperationError for anything but a file below the roots, and OVERLOADED
-   */
-  readonly watch: (uri: string, onUpdated: () => void) => () => void
-}
+export type ResourceUpdates = ReturnType<typeof createResourceUpdates>
 
 /** Over all clients. */
 const maxWatches = 100_000
 
-export function createResourceUpdates({ events, files, bringEvents }: ResourceUpdatesOptions): ResourceUpdates {
+export function createResourceUpdates({ events, files, bringEvents }: ResourceUpdatesOptions) {
   const watches = new Map<string, Set<() => void>>()
   let count = 0
   let following: Following | undefined
@@ -66,9 +56,15 @@ export function createResourceUpdates({ events, files, bringEvents }: ResourceUp
   }
 
   return {
-    check: (uri) => void placesOf(uri),
+    /** @throws OperationError for anything but a file below the roots */
+    check: (uri: string): void => void placesOf(uri),
+    /** Await it before `watch`. @throws OperationError */
     ready: bringEvents,
-    watch(uri, onUpdated) {
+    /**
+     * Calls `onUpdated` for each change of the file from now on, and when changes may have been missed.
+     * @returns a function that ends it @throws OperationError for anything but a file below the roots, and OVERLOADED
+     */
+    watch(uri: string, onUpdated: () => void): () => void {
       if (count >= maxWatches)
         throw new OperationError(
           'OVERLOADED',

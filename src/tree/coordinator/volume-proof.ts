@@ -6,28 +6,12 @@ import { isErrno, OperationError } from '../../errors.ts'
 import { atMost } from '../../support/at-most.ts'
 import { messageOf } from '../../support/error-message.ts'
 
-export interface VolumeProof {
-  /** @throws OperationError if a root is not usable, or does not answer within the time of one lease */
-  assertUsable(): Promise<void>
-  /**
-   * Makes the smallest change in the stage of each root, unless a proof is under way.
-   * @param isLeased whether the lease of the term in which the proof began surely lasts; asked if the proof fails
-   * @returns what is wrong, if the volume is lost
-   */
-  prove(isLeased: () => boolean): Promise<string | undefined>
-  /**
-   * The volume has failed below this authority, or it is not known whether a change was made. Its open folders lead there for good: a new
-   * process opens them anew.
-   */
-  isLost(): boolean
-}
-
 /** So long may a change of the volume take, in times of one lease: slow is not lost. */
 const proofLeases = 2
 /** That a volume is full all hosts would find, and what this process lacks may come back. */
 const lacks = ['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM']
 
-export function createVolumeProof(stages: Stages, roots: readonly Root[], ttlSeconds: number): VolumeProof {
+export function createVolumeProof(stages: Stages, roots: readonly Root[], ttlSeconds: number) {
   const probeRoots = createRootProbe(roots)
   let isProving = false
   let isLost = false
@@ -42,11 +26,17 @@ export function createVolumeProof(stages: Stages, roots: readonly Root[], ttlSec
   }
 
   return {
-    async assertUsable() {
+    /** @throws OperationError if a root is not usable, or does not answer within the time of one lease */
+    async assertUsable(): Promise<void> {
       const trouble = await probeRoots(ttlSeconds * 1000)
       if (trouble !== undefined) throw withoutVolume(trouble)
     },
-    async prove(isLeased) {
+    /**
+     * Makes the smallest change in the stage of each root, unless a proof is under way.
+     * @param isLeased whether the lease of the term in which the proof began surely lasts; asked if the proof fails
+     * @returns what is wrong, if the volume is lost
+     */
+    async prove(isLeased: () => boolean): Promise<string | undefined> {
       if (isProving) return undefined
       isProving = true
       try {
@@ -61,7 +51,11 @@ export function createVolumeProof(stages: Stages, roots: readonly Root[], ttlSec
         isProving = false
       }
     },
-    isLost: () => isLost || stages.isInDoubt()
+    /**
+     * The volume has failed below this authority, or it is not known whether a change was made. Its open folders lead there for good: a new
+     * process opens them anew.
+     */
+    isLost: (): boolean => isLost || stages.isInDoubt()
   }
 }
 

@@ -37,29 +37,7 @@ export interface StateLocation {
   readonly isKept: boolean
 }
 
-export interface Persistence {
-  /**
-   * This process has become the authority: resolves when what earlier ones have left of leases is restored.
-   * @param isContinued false if no process has taken part in serving the tree until now
-   * @param epoch of the authority if several hosts serve the tree: then the state is on their volume, and stays there
-   * @throws Error if a later version of this program has written the state: then this process must not serve the tree
-   */
-  readonly open: (isContinued: boolean, epoch?: number) => Promise<void>
-  /** After `open`: resolves when the rest is restored as well, unless that takes long. Never fails. */
-  readonly settled: () => Promise<void>
-  /** For relays, which continue it. Undefined before `open`. */
-  readonly location: () => StateLocation | undefined
-  /** This process relays to an authority whose state is there, and continues that state once it takes over. */
-  readonly follow: (location: StateLocation | undefined) => void
-  /** Called before the waiters are sent away. */
-  readonly beginStop: () => void
-  /** Called after the last operation has ended. @param isLast true if no process serves the tree any more */
-  readonly close: (isLast: boolean) => Promise<void>
-  /** Another process has the tree. */
-  readonly abandon: () => void
-  /** True if the state stays once no process serves the tree. */
-  readonly isEnabled: () => boolean
-}
+export type Persistence = ReturnType<typeof createPersistence>
 
 export interface PersistenceOptions {
   readonly settings: Config['persistence']
@@ -85,7 +63,7 @@ export interface PersistenceOptions {
 
 const dayMs = 86_400_000
 
-export function createPersistence(options: PersistenceOptions): Persistence {
+export function createPersistence(options: PersistenceOptions) {
   const { settings, followsOthers, dataFolder, files, bases, locks, history, log, onTrouble } = options
   const [firstRoot] = files.roots
   const [first, ...others] = files.roots.map(({ real }) => real)
@@ -155,7 +133,13 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   }
 
   return {
-    async open(isContinued, epoch) {
+    /**
+     * This process has become the authority: resolves when what earlier ones have left of leases is restored.
+     * @param isContinued false if no process has taken part in serving the tree until now
+     * @param epoch of the authority if several hosts serve the tree: then the state is on their volume, and stays there
+     * @throws Error if a later version of this program has written the state: then this process must not serve the tree
+     */
+    async open(isContinued: boolean, epoch?: number): Promise<void> {
       // An engine that stops restores nothing, and must not write that down.
       if (first === undefined || revalidation.signal.aborted) return
       isOnVolume = epoch !== undefined
@@ -169,23 +153,30 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       const isLost = location.isKept && isInMemory(dirname(location.path)) && !isInMemory(first)
       onTrouble('place', isLost ? describeInMemory(location.path) : undefined)
     },
-    settled: async () => state?.settled(),
+    /** After `open`: resolves when the rest is restored as well, unless that takes long. Never fails. */
+    settled: async (): Promise<void> => state?.settled(),
+    /** For relays, which continue it. Undefined before `open`. */
     location: () => location,
-    follow(next) {
+    /** This process relays to an authority whose state is there, and continues that state once it takes over. */
+    follow: (next: StateLocation | undefined): void => {
       if (state === undefined) location = next
     },
-    beginStop() {
+    /** Called before the waiters are sent away. */
+    beginStop(): void {
       revalidation.abort()
       state?.beginStop()
     },
-    async close(isLast) {
+    /** Called after the last operation has ended. @param isLast true if no process serves the tree any more */
+    async close(isLast: boolean): Promise<void> {
       await state?.close()
       if (isLast) removeLive(firstRoot)
     },
-    abandon() {
+    /** Another process has the tree. */
+    abandon(): void {
       revalidation.abort()
       state?.abandon()
     },
+    /** True if the state stays once no process serves the tree. */
     isEnabled: () => location?.isKept === true
   }
 }

@@ -14,20 +14,6 @@ import { enterServed, leaveServed, servedInside } from './served-trees.ts'
 import { servedDirectory } from './served-directory.ts'
 import { createStateDirectory, type OpenFile, type StateDirectory } from './state-directory.ts'
 
-export interface AuthorityLock {
-  /**
-   * Takes the lock of every root and keeps those that it already holds. @returns false if another process has the tree
-   * @throws TreeConflict; any other Error says what is in the way
-   */
-  tryAcquire(): boolean
-  /** False if other processes no longer find a locked file in its place: another program has removed our folder. */
-  isInPlace(): boolean
-  /** Process id of the process that has the tree; undefined if that is not known. */
-  holder(): number | undefined
-  /** Also removes the files: a process that has opened one meanwhile finds that it is not in its place. */
-  release(): void
-}
-
 /** A root belongs to another tree that is being served. This may last a moment only, while a process looks, comes or goes. */
 export class TreeConflict extends Error {}
 
@@ -42,7 +28,7 @@ interface RootLock {
 const maxTries = 100
 
 /** @param served the first names the tree */
-export function createAuthorityLock(served: readonly [Root, ...Root[]]): AuthorityLock {
+export function createAuthorityLock(served: readonly [Root, ...Root[]]) {
   const roots = served.map(({ real }) => real)
   const [{ real: tree, knownAs }] = served
   // In one order for all: of two processes with the same roots one gets all of them.
@@ -54,7 +40,11 @@ export function createAuthorityLock(served: readonly [Root, ...Root[]]): Authori
   const needsNone = (place: RootLock) => isGone(place.root) && (place.root.real !== tree || place.locked !== undefined)
 
   return {
-    tryAcquire() {
+    /**
+     * Takes the lock of every root and keeps those that it already holds. @returns false if another process has the tree
+     * @throws TreeConflict; any other Error says what is in the way
+     */
+    tryAcquire(): boolean {
       refuseHosts(roots)
       refuseNested(roots)
       const taken = new Map<RootLock, OpenFile>()
@@ -92,12 +82,15 @@ export function createAuthorityLock(served: readonly [Root, ...Root[]]): Authori
       }
       return true
     },
+    /** False if other processes no longer find a locked file in its place: another program has removed our folder. */
     isInPlace: () => places.every((place) => isKept(place) || needsNone(place)),
-    holder() {
+    /** Process id of the process that has the tree; undefined if that is not known. */
+    holder(): number | undefined {
       const pid = readHolder(createStateDirectory(tree))?.pid
       // Until the next process says who it is, the file names the one before.
       return pid !== undefined && isRunning(pid, null) ? pid : undefined
     },
+    /** Also removes the files: a process that has opened one meanwhile finds that it is not in its place. */
     release
   }
 
