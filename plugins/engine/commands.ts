@@ -1,5 +1,6 @@
 // app.commands: the shell commands that harnesses have reported, and what they change.
 import fp from 'fastify-plugin'
+import { createLookAtFolders } from '../../src/engine/commands/arrival.ts'
 import { createCommands, type Commands } from '../../src/engine/commands/commands.ts'
 import { createFirstSights, type FirstSights } from '../../src/engine/commands/first-sights.ts'
 import { createFileClock } from '../../src/engine/commands/file-clock.ts'
@@ -19,14 +20,24 @@ export default fp(
   async (app) => {
     const { locks, files, bases, history, log } = app
     const roots = files.roots.map(({ real }) => real)
-    const treeChanges = createTreeChanges({ roots, log })
+    const lookAtFolders = createLookAtFolders(roots)
+    const treeChanges = createTreeChanges({ roots, lookAtFolders, log })
     const keepBounds = () => keepBoundsOf(app.settings.current)
     const lookMs = () => app.settings.current.hooks.look_ms
     const parts = { locks, files, bases, history }
     const clock = createFileClock(files.roots, servedDirectory)
     const closing = new AbortController()
     const lookAtUsed = () => lookAgain(parts, app.settings.current.watcher.bulk_files, closing.signal)
-    const commands = createCommands({ ...parts, clock, log, treeChanges, keepBounds, lookMs, lookAtUsed })
+    const commands = createCommands({
+      ...parts,
+      clock,
+      lookAtFolders,
+      log,
+      treeChanges,
+      keepBounds,
+      lookMs,
+      lookAtUsed
+    })
     const firstSights = createFirstSights({ roots, parts, bounds: keepBounds, log })
     app.decorate('commands', commands)
     app.decorate('firstSights', firstSights)

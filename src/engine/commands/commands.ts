@@ -4,6 +4,7 @@ import type { Logger } from '../../support/logger.ts'
 import { createSlices } from '../../support/slices.ts'
 import { type Now, nothing } from '../versions/made-step.ts'
 import { examine } from '../watcher/examine.ts'
+import type { LookAtFolders } from './arrival.ts'
 import { decide } from './attribution.ts'
 import type { FileClock } from './file-clock.ts'
 import type { FoundChange } from './found-change.ts'
@@ -17,6 +18,7 @@ import { findUnused, lookAround, type UnusedParts } from './unused-files.ts'
 
 export interface CommandParts extends UnusedParts {
   readonly clock: FileClock
+  readonly lookAtFolders: LookAtFolders
   /** Looks at all files in use. */
   readonly lookAtUsed: () => Promise<void>
   readonly log: Logger

@@ -69,10 +69,12 @@ export function earlierName(
   })
 }
 
-/** Inode numbers are used again: times or bytes must agree, too. */
+/** Inode numbers are used again: a time or the bytes must agree, too. */
 function isSameNode({ hash, identity }: Gone, now: FileState): boolean {
   if (identity === undefined || !isSameFile(identity, now.identity)) return false
-  return identity.mtimeNs === now.identity.mtimeNs || hash === now.hash
+  const { mtimeNs, birthtimeNs } = identity
+  const isBornThen = birthtimeNs > 0n && birthtimeNs === now.identity.birthtimeNs
+  return isBornThen || mtimeNs === now.identity.mtimeNs || hash === now.hash
 }
 
 /** Any two empty files have the same bytes. */

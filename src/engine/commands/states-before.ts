@@ -6,19 +6,20 @@ import { orUndefined } from '../../support/attempt.ts'
 import type { Logger } from '../../support/logger.ts'
 import { createSlices, inSlices } from '../../support/slices.ts'
 import { examine, type ExamineParts } from '../watcher/examine.ts'
-import { createArrivals, type Arrivals } from './arrival.ts'
+import type { LookAtFolders } from './arrival.ts'
 import { findCleanBases, type Clean } from './clean-bases.ts'
 import type { OpenCommand } from './open-command.ts'
 import { hasChanged, type Survey, type Surveys } from './tree-changes.ts'
 
 interface Parts extends ExamineParts {
+  readonly lookAtFolders: LookAtFolders
   readonly log: Logger
 }
 
 export type StatesBefore = ReturnType<typeof createStatesBefore>
 
-export function createStatesBefore({ log, ...parts }: Parts) {
-  const { history, bases, files } = parts
+export function createStatesBefore({ lookAtFolders, log, ...parts }: Parts) {
+  const { history, bases } = parts
   const wanted = new Map<string, Clean>()
   let reading = Promise.resolve()
 
@@ -51,8 +52,6 @@ export function createStatesBefore({ log, ...parts }: Parts) {
     if (wanted.size === 0) reading = reading.then(readAll)
     wanted.set(path, { path, tree, mode: stat && Number(stat.mode) & 0o7777 })
   }
-
-  const lookAtFolders = (): Arrivals => createArrivals(files.roots.map(({ real }) => real))
 
   return {
     find: (path: string, running: readonly OpenCommand[]): void => find(path, running),

@@ -6,8 +6,7 @@ import { isSameIdentity, type FileIdentity } from '../files/identity.ts'
 import type { Now } from '../versions/made-step.ts'
 import type { History } from '../versions/history.ts'
 import { isSomethingThere } from '../versions/version.ts'
-import type { FileStore } from '../files/file-store.ts'
-import { createArrivals, later } from './arrival.ts'
+import { later, type LookAtFolders } from './arrival.ts'
 import type { Suspects } from './attribution.ts'
 import { stampsOf } from './file-clock.ts'
 import { graceMs, type OpenCommand } from './open-command.ts'
@@ -22,10 +21,10 @@ type Stamp = Pick<FileIdentity, 'dev' | 'ctimeNs'>
 
 interface Parts {
   readonly history: Pick<History, 'known' | 'last'>
-  readonly files: Pick<FileStore, 'roots'>
+  readonly lookAtFolders: LookAtFolders
 }
 
-export function createSuspects(commands: RecentCommands, { history, files }: Parts) {
+export function createSuspects(commands: RecentCommands, { history, lookAtFolders }: Parts) {
   /** By path, who may have written to it since its last version in the log. It is empty again and again, and with `max` that costs as much as all places. */
   const touched = new LRUCache<string, Suspects>({ maxSize: maxTouched, sizeCalculation: () => 1 })
 
@@ -57,7 +56,7 @@ export function createSuspects(commands: RecentCommands, { history, files }: Par
 
   /** A file in a folder that was renamed is there since then. */
   function arrivedAt(path: string, { dev, ctimeNs }: Stamp): Stamp {
-    const { renamedAt } = createArrivals(files.roots.map(({ real }) => real))(path)
+    const { renamedAt } = lookAtFolders()(path)
     return { dev, ctimeNs: later(ctimeNs, renamedAt) }
   }
 

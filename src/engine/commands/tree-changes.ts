@@ -11,7 +11,7 @@ import type { Logger } from '../../support/logger.ts'
 import { listChanged } from '../../support/project/tree-look.ts'
 import { listUnsaved } from '../../support/project/unsaved.ts'
 import type { WorkTree } from '../../support/project/work-tree.ts'
-import { createArrivals, later, type Arrivals } from './arrival.ts'
+import { later, type Arrivals, type LookAtFolders } from './arrival.ts'
 import { stampsOf, type Moment } from './file-clock.ts'
 
 export interface Unused {
@@ -36,6 +36,7 @@ export interface TreeChanges {
 interface Options {
   /** Real paths. */
   readonly roots: readonly string[]
+  readonly lookAtFolders: LookAtFolders
   readonly log: Logger
 }
 
@@ -65,7 +66,7 @@ const restFactor = 2
 const maxRestMs = 2000
 const skipped: ReadonlySet<string> = new Set(['.git', '.async-crud-mcp', 'node_modules'])
 
-export function createTreeChanges({ roots, log }: Options): TreeChanges {
+export function createTreeChanges({ roots, lookAtFolders, log }: Options): TreeChanges {
   const rounds = createSharedRounds<Survey>()
   const last = new Map<string, Survey>()
   const closing = new AbortController()
@@ -97,7 +98,7 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
   async function sinceIn(root: string, begun: Moment, own: Survey | undefined): Promise<readonly Unused[]> {
     const before = own ?? last.get(root)
     const now = await rounds.ask(root, () => survey(root))
-    const arrivals = createArrivals(roots)
+    const arrivals = lookAtFolders()
     if (now.tree === undefined) return walk(root, begun, arrivals)
     const found: Unused[] = []
     const cleanIn = own?.isComplete === true ? own.tree : undefined

@@ -6,6 +6,8 @@ import { isSameFile } from '../../support/same-file.ts'
 type Stamps = Pick<BigIntStats, 'dev' | 'ino' | 'size' | 'mtimeNs' | 'ctimeNs'>
 
 export interface FileIdentity extends Readonly<Stamps> {
+  /** Zero where the file system does not say when a file was made. It does not distinguish versions. */
+  readonly birthtimeNs: bigint
   /** Permission bits; they do not distinguish versions. Undefined if the file was not examined. */
   readonly mode?: number
   /** False if the file had changed so shortly before that a further change may carry the very same times. */
@@ -23,14 +25,24 @@ const clockGrainNs = 50_000_000n
  */
 const writebackNs = 60_000_000_000n
 
-export function identityOf({ dev, ino, size, mtimeNs, ctimeNs, mode }: BigIntStats, nowMs = Date.now()): FileIdentity {
+export function identityOf(stat: BigIntStats, nowMs = Date.now()): FileIdentity {
+  const { dev, ino, size, mtimeNs, ctimeNs, birthtimeNs } = stat
   const age = BigInt(Math.trunc(nowMs)) * 1_000_000n - ctimeNs
+  const mode = Number(stat.mode) & 0o7777
   const isTrusted = age > clockGrainNs
-  return { dev, ino, size, mtimeNs, ctimeNs, mode: Number(mode) & 0o7777, isTrusted, isSettled: age > writebackNs }
+  return { dev, ino, size, mtimeNs, ctimeNs, birthtimeNs, mode, isTrusted, isSettled: age > writebackNs }
 }
 
 /** Of a file that could not be examined: it equals no other, so that the next look reads the bytes. */
-export const unknownIdentity: FileIdentity = { dev: 0n, ino: 0n, size: -1n, mtimeNs: 0n, ctimeNs: 0n, isTrusted: false }
+export const unknownIdentity: FileIdentity = {
+  dev: 0n,
+  ino: 0n,
+  size: -1n,
+  mtimeNs: 0n,
+  ctimeNs: 0n,
+  birthtimeNs: 0n,
+  isTrusted: false
+}
 
 export function isSameIdentity(a: Stamps, b: Stamps): boolean {
   return isSameFile(a, b) && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs

@@ -2,6 +2,7 @@
 import { realpathSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createLookAtFolders } from '../../../src/engine/commands/arrival.ts'
 import { createCommands } from '../../../src/engine/commands/commands.ts'
 import { maxHeldMs } from '../../../src/engine/commands/held-changes.ts'
 import { createFileClock, type FileClock } from '../../../src/engine/commands/file-clock.ts'
@@ -63,6 +64,7 @@ function start(
   const commands = createCommands({
     ...parts,
     clock,
+    lookAtFolders: createLookAtFolders([root]),
     treeChanges: { look: async () => undefined, since, close: () => {} },
     keepBounds: () => undefined,
     lookMs: () => 0,

@@ -86,6 +86,20 @@ t.test('another agent that changes a file of it meanwhile has made its lines onl
   t.same([head('new/x'), git('status', '--porcelain')], [`${base}bob\n`, ''])
 })
 
+t.test('nor has another agent made what it reads or changes after its first change in the folder', async (t) => {
+  const scene = await landingScene(t, files)
+  const { as, git, head, land } = scene
+  await during(scene, 'mv d new', async () => {
+    for (const path of ['new/x', 'new/deep/z']) await as('bob').call('async_append', { path, content: 'bob\n' })
+    await as('cid').call('async_read', { path: 'new/deep/y' })
+  })
+  t.match(await stepsOf(scene, 'ann'), { 'new/deep/y': 'from d/deep/y certain', 'new/deep/z': / certain/ })
+  t.match(await land('ann'), { status: 'ok', uncertain: [] })
+  t.same([head('new/x'), head('new/deep/y'), head('new/deep/z')], [base, 'y\n', 'z\n'])
+  t.match(await land('bob'), { status: 'ok', paths: ['new/deep/z', 'new/x'] })
+  t.same([head('new/deep/z'), git('status', '--porcelain')], ['z\nbob\n', ''])
+})
+
 for (const [title, command] of [
   ['a folder that is renamed', 'mv d new'],
   ['a file that is renamed', 'mkdir new && mv d/x new/x']
@@ -112,6 +126,30 @@ for (const [title, command] of [
     t.match(await land('ann'), { status: 'ok', uncertain: [] })
     t.match(await land('cid'), { status: 'ok', uncertain: [] })
     t.same([head('d/x'), head('new/x')], [undefined, `${base.replace('line 3\n', 'of bob\n')}cid\n`])
+  })
+
+for (const [title, command] of [
+  ['appends to', 'mv d/x new && echo ann >> new'],
+  ['rewrites in place', "mv d/x new && printf '%s' \"$(cat new)\" > new && printf '\\nann\\n' >> new"],
+  [
+    'appends to, in a folder that it renames, too,',
+    'mv d t && mv t/x new && rmdir t/deep 2>/dev/null; mv t d; echo ann >> new'
+  ]
+] as const)
+  t.test(`a file that one command renames and ${title} keeps the authors of its lines`, async (t) => {
+    const scene = await landingScene(t, files)
+    const { as, git, head, land, shell } = scene
+    await edit(as('bob'), 'd/x', 'line 3\n', 'of bob\n')
+    await edit(as('cid'), 'd/x', 'line 9\n', '')
+    await shell('ann', command)
+    t.match(await stepsOf(scene, 'ann'), { new: 'from d/x certain', 'd/x': 'gone' })
+    t.match(await land('ann'), { status: 'ok', uncertain: [] })
+    t.same([head('d/x'), head('new')], [undefined, `${base}ann\n`])
+    t.match(await land('bob'), { status: 'ok', uncertain: [] })
+    t.equal(head('new'), `${base.replace('line 3\n', 'of bob\n')}ann\n`)
+    t.match(await land('cid'), { status: 'ok', uncertain: [] })
+    t.equal(head('new'), `${base.replace('line 3\n', 'of bob\n').replace('line 9\n', '')}ann\n`)
+    t.equal(git('status', '--porcelain'), '')
   })
 
 t.test('files that are there already are not of the command', async (t) => {

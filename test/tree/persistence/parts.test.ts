@@ -426,7 +426,7 @@ t.test('who made versions that were dropped is known after a restart, whatever t
 
 t.test('that versions were dropped is known after a restart', async (t) => {
   const create = () => createHistory({ maxFiles: 10, maxVersions: 2, maxBytes: 1e9 })
-  const identity = { dev: 1n, ino: 1n, size: 1n, mtimeNs: 1n, ctimeNs: 1n, isTrusted: true }
+  const identity = { dev: 1n, ino: 1n, size: 1n, mtimeNs: 1n, ctimeNs: 1n, birthtimeNs: 1n, isTrusted: true }
   const [before, dumped, noted] = [create(), create(), create()]
   const part = createHistoryPart(before)
   const records: unknown[] = []
