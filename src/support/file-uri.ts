@@ -1,5 +1,6 @@
 // file: addresses (RFC 8089) as paths of this machine.
 import { fileURLToPath } from 'node:url'
+import { orUndefined } from './attempt.ts'
 
 /** Longer ones name no file. */
 const maxUriLength = 16_384
@@ -14,10 +15,6 @@ export function isFileUri(text: string): boolean {
  */
 export function fromFileUri(uri: string): string | undefined {
   if (!/^file:\//i.test(uri) || uri.length > maxUriLength || /[?#]/.test(uri)) return undefined
-  try {
-    return fileURLToPath(uri)
-  } catch {
-    // Invalid escapes, an escaped slash, another host.
-    return undefined
-  }
+  // It throws for invalid escapes, an escaped slash, another host.
+  return orUndefined(() => fileURLToPath(uri))
 }

@@ -1,4 +1,5 @@
 // Identifies the process behind a pid: pids are reused, the start time of a process is not.
+import { orUndefined } from './attempt.ts'
 import { isErrno } from './errno.ts'
 import { readText } from './read-text.ts'
 
@@ -34,12 +35,9 @@ export function isRunning(pid: number, start: string | null): boolean {
 
 /** Nothing of its program runs any more, though its id is taken until its parent has collected its exit status. */
 function isEnding(pid: number): boolean {
-  try {
-    // PF_EXITING, which is set before the files of the process are closed and its locks so let go.
-    return (Number(statOf(pid)[9]) & 0x4) !== 0
-  } catch {
-    return false
-  }
+  const flags = orUndefined(() => statOf(pid)[9])
+  // PF_EXITING, which is set before the files of the process are closed and its locks so let go.
+  return (Number(flags) & 0x4) !== 0
 }
 
 /** The fields by the numbers that proc(5) gives them, from the third on. @throws where the system has no such file */

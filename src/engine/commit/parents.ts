@@ -1,6 +1,7 @@
 // Creates the missing directories above a new file, and takes them back when the write fails.
 import { mkdirSync, rmdirSync } from 'node:fs'
 import { join, sep } from 'node:path'
+import { attempt } from '../../support/attempt.ts'
 import { isErrno, OperationError } from '../../errors.ts'
 import type { Directory } from '../files/directory.ts'
 import type { OpenEntry } from '../files/walk.ts'
@@ -72,9 +73,6 @@ function makeDirectory(parent: Directory, name: string): boolean {
 }
 
 function removeEmptyDirectory(parent: Directory, name: string): void {
-  try {
-    parent.within((at) => rmdirSync(at(name)))
-  } catch {
-    // It got a file meanwhile, or is gone already. Whatever the failure, the reason for the undo is the one to report.
-  }
+  // It got a file meanwhile, or is gone already. Whatever the failure, the reason for the undo is the one to report.
+  attempt(() => parent.within((at) => rmdirSync(at(name))))
 }

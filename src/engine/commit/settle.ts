@@ -160,12 +160,8 @@ export function createSettle({ notes, open, stages, isFull, maxFileBytes }: Sett
   /** Whether a change that a process was about to make when it was killed was made; call it once all are settled. */
   function judge(intent: Intent): Verdict {
     if ('note' in intent) return notes?.wasMade(intent.note) === true ? 'made' : 'not-made'
-    try {
-      return withFound(intent.steps, (found) => verdictOf(statesOf(found)))
-    } catch {
-      // A file cannot be reached any more.
-      return 'unclear'
-    }
+    // A file may be out of reach by now.
+    return orUndefined(() => withFound(intent.steps, (found) => verdictOf(statesOf(found)))) ?? 'unclear'
   }
 
   return { settle, judge }

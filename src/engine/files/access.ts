@@ -1,5 +1,6 @@
 // Whether this process may read or write a file.
 import { accessSync, constants, type BigIntStats } from 'node:fs'
+import { attempt } from '../../support/attempt.ts'
 import type { Directory } from './directory.ts'
 
 const ways = {
@@ -29,10 +30,5 @@ export function mayAccess(
   way: keyof typeof ways
 ): boolean {
   if (permitsOwner({ uid: Number(uid), mode: Number(mode) }, way)) return true
-  try {
-    directory.within((at) => accessSync(at(name), ways[way].access))
-    return true
-  } catch {
-    return false
-  }
+  return attempt(() => directory.within((at) => accessSync(at(name), ways[way].access)))
 }

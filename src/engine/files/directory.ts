@@ -2,6 +2,7 @@
 import { constants, fstatSync, fsync, fsyncSync, linkSync, lstatSync, openSync, type BigIntStats } from 'node:fs'
 import { sep } from 'node:path'
 import { promisify } from 'node:util'
+import { orUndefined } from '../../support/attempt.ts'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
 import { isSameFile } from '../../support/same-file.ts'
 import { ifSupported } from '../../support/unsupported.ts'
@@ -32,15 +33,8 @@ export interface Shelf {
  * ancestor that is replaced by a link meanwhile cannot lead elsewhere. Other systems have no such path; there the process
  * stands in the folder for the time of a call (docs/security.md names what remains).
  */
-export const descriptorPaths = process.platform === 'linux' && isDescriptorPathUsable()
-
-function isDescriptorPathUsable(): boolean {
-  try {
-    return lstatSync('/proc/self/fd').isDirectory()
-  } catch {
-    return false
-  }
-}
+export const descriptorPaths =
+  process.platform === 'linux' && orUndefined(() => lstatSync('/proc/self/fd').isDirectory()) === true
 
 /** Windows opens what a link leads to. */
 const opensLinks = constants.O_NOFOLLOW === undefined

@@ -1,6 +1,7 @@
 // Symbolic links as entries of their own: read, never followed.
 import { readlinkSync, statSync, type BigIntStats } from 'node:fs'
 import { resolve } from 'node:path'
+import { orUndefined } from '../../support/attempt.ts'
 import { OperationError } from '../../errors.ts'
 import { isSameFile } from '../../support/same-file.ts'
 import type { OpenEntry } from './walk.ts'
@@ -27,9 +28,5 @@ function leadsToFileAt(link: OpenEntry, { directory, name }: OpenEntry): boolean
 
 /** The target of the link as the system follows it, outside the roots too; no answer shows it. */
 function statTarget({ directory, name }: OpenEntry): BigIntStats | undefined {
-  try {
-    return directory.within((at) => statSync(at(name), { bigint: true }))
-  } catch {
-    return undefined
-  }
+  return orUndefined(() => directory.within((at) => statSync(at(name), { bigint: true })))
 }

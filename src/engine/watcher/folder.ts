@@ -1,6 +1,7 @@
 // One watched folder: the system's watch on it or on its root, and whether what is at its path is still the same folder.
 import { lstatSync, watch, type BigIntStats, type FSWatcher } from 'node:fs'
 import { basename, sep } from 'node:path'
+import { orUndefined } from '../../support/attempt.ts'
 import { lockKey } from '../files/lock-key.ts'
 import { ignoresLetters } from '../files/name-on-disk.ts'
 import { isRoot } from '../files/root-presence.ts'
@@ -132,12 +133,8 @@ export class Folder {
 
 /** Undefined if no directory is there, or another one than the root. A link is none, since the paths of files are canonical. */
 function stampOf(path: string, root: Root | undefined): Stamp | undefined {
-  try {
-    const stat = lstatSync(path, { bigint: true })
-    return stat.isDirectory() && (root === undefined || isRoot(stat, root)) ? stat : undefined
-  } catch {
-    return undefined
-  }
+  const stat = orUndefined(() => lstatSync(path, { bigint: true }))
+  return stat?.isDirectory() === true && (root === undefined || isRoot(stat, root)) ? stat : undefined
 }
 
 /** Some file systems reuse inode numbers at once, but not the time of birth. */

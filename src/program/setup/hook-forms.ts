@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { promisify } from 'node:util'
+import { attempt } from '../../support/attempt.ts'
 import type { ClientName } from './client-names.ts'
 import { serverName, type Client, type Launch } from './clients.ts'
 import type { Data } from './text-edit.ts'
@@ -121,16 +122,7 @@ async function versionOf(command: string, environment: NodeJS.ProcessEnv): Promi
 function findProgram(command: string, { PATH, Path }: NodeJS.ProcessEnv): string | undefined {
   const name = process.platform === 'win32' ? `${command}.exe` : command
   const folders = (PATH ?? Path ?? '').split(delimiter).filter((folder) => isAbsolute(folder))
-  return folders.map((folder) => join(folder, name)).find(isProgram)
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+  return folders.map((folder) => join(folder, name)).find((path) => attempt(() => accessSync(path, constants.X_OK)))
 }
 
 function isBefore(version: Version, other: Version): boolean {

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { orUndefined } from '../../support/attempt.ts'
 import type { JSONRPCMessage, Server, Transport } from '@modelcontextprotocol/server'
 import { parseFields, type Fields } from '../../support/json-fields.ts'
 
@@ -89,7 +90,8 @@ export async function meetClient({ input, output }: ClientStreams, options: Meet
   }
   const offered = over.signal.aborted ? await roots : undefined
   return {
-    roots: (offered?.roots ?? []).flatMap(({ uri }) => toFolder(uri)),
+    // Without those that are not of this machine, or no file.
+    roots: (offered?.roots ?? []).flatMap(({ uri }) => orUndefined(() => fileURLToPath(uri)) ?? []),
     streams: { input: again(), output: withoutAnswerTo(first['id'], output) }
   }
 }
@@ -107,15 +109,6 @@ function isOfHandshake({ method, id }: Fields): boolean {
 /** The SDK looks at what it needs of it. */
 function give(transport: Transport, message: Fields): void {
   transport.onmessage?.(message as unknown as JSONRPCMessage)
-}
-
-function toFolder(uri: string): string[] {
-  try {
-    return [fileURLToPath(uri)]
-  } catch {
-    // Not of this machine, or not a file.
-    return []
-  }
 }
 
 /** The client has the answer to its first message by now; the service, which gets that message again, answers it once more. */

@@ -1,4 +1,5 @@
 // native_hook as a tool, for hooks that call a tool of a connected server (type mcp_tool). It is not listed: no model is offered it.
+import { orUndefined } from '../../support/attempt.ts'
 import type { CallOperation, OperationResult } from '../../engine/call/context.ts'
 import { toOperationError } from '../../errors.ts'
 import { isFields, type Fields } from '../../support/json-fields.ts'
@@ -42,9 +43,5 @@ function withoutPlaceholders(event: Fields): Fields {
 
 function parsed(value: unknown): unknown {
   if (typeof value !== 'string' || !/^[[{]/.test(value)) return value
-  try {
-    return JSON.parse(value) as unknown
-  } catch {
-    return value
-  }
+  return orUndefined(() => JSON.parse(value) as unknown) ?? value
 }

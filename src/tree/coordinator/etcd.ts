@@ -4,6 +4,7 @@ import { isIP, type AddressInfo, type Server } from 'node:net'
 import { OperationError } from '../../errors.ts'
 import type { Stages } from '../../engine/commit/stages.ts'
 import { messageOf } from '../../support/error-message.ts'
+import { parseFields } from '../../support/json-fields.ts'
 import type { MeetingPoint } from './meeting-point.ts'
 import { refuseLocalServer } from '../state/authority-lock.ts'
 import type { MembersLock } from '../state/members-lock.ts'
@@ -262,13 +263,9 @@ function failWithoutEtcd(error: unknown): never {
 }
 
 export function parseLeader(value: string): Leader | undefined {
-  try {
-    const { pid, host, port } = JSON.parse(value) as Partial<Record<keyof Leader, unknown>>
-    if (typeof host !== 'string' || !Number.isInteger(pid)) return undefined
-    return { pid: Number(pid), host, port: Number.isInteger(port) ? Number(port) : undefined }
-  } catch {
-    return undefined
-  }
+  const { pid, host, port } = parseFields(value) ?? {}
+  if (typeof host !== 'string' || !Number.isInteger(pid)) return undefined
+  return { pid: Number(pid), host, port: Number.isInteger(port) ? Number(port) : undefined }
 }
 
 function addressOf(leader: Leader | undefined): string | undefined {

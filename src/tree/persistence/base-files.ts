@@ -5,6 +5,7 @@ import { lstat, readdir, rename, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
+import { attempt, orUndefined } from '../../support/attempt.ts'
 import { isErrno } from '../../support/errno.ts'
 import { makeFolder } from '../../support/make-folder.ts'
 import { openOwn } from './open-own.ts'
@@ -57,21 +58,14 @@ export function createBaseFiles(folder: string, { maxBytes, maxAgeMs }: BaseLimi
   }
 
   function lastUse(path: string): number | undefined {
-    try {
-      const found = lstatSync(path, { throwIfNoEntry: false })
-      return found?.isFile() === true ? found.mtimeMs : undefined
-    } catch {
-      return undefined
-    }
+    const found = orUndefined(() => lstatSync(path, { throwIfNoEntry: false }))
+    return found?.isFile() === true ? found.mtimeMs : undefined
   }
 
   function touch(path: string): void {
     const now = new Date()
-    try {
-      utimesSync(path, now, now)
-    } catch {
-      // It keeps its earlier time of use.
-    }
+    // Else it keeps its earlier time of use.
+    attempt(() => utimesSync(path, now, now))
   }
 
   return {

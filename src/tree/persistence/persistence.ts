@@ -1,6 +1,7 @@
 // The parts of the engine that survive a restart, where they are kept, and whether they are kept at all.
 import { existsSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { attempt } from '../../support/attempt.ts'
 import type { Config } from '../../../schemas/config.ts'
 import type { Bases } from '../../engine/versions/bases.ts'
 import type { Commits } from '../../engine/commit/commits.ts'
@@ -188,11 +189,8 @@ function describeInMemory(path: string): string {
 function removeLive(root: Root | undefined): void {
   // What is at its path may be the state of another server.
   if (root === undefined || isGone(root)) return
-  try {
-    rmSync(dirname(livePathOf(root.real)), { recursive: true, force: true })
-  } catch {
-    // The next process removes it.
-  }
+  // Else the next process removes it.
+  attempt(() => rmSync(dirname(livePathOf(root.real)), { recursive: true, force: true }))
 }
 
 /** In the order in which they are restored. */

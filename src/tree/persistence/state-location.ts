@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
+import { orUndefined } from '../../support/attempt.ts'
 import { tryLock } from 'fs-native-extensions'
 import { findRootAbove } from '../../config/outside-roots.ts'
 import { closeReader } from '../../engine/files/close-reader.ts'
@@ -91,10 +92,7 @@ export function lockState(path: string): StateLock | undefined {
 
 /** Whether the open file is the one that is at the path. */
 export function isAt(path: string, fd: number): boolean {
-  try {
-    return isSameFile(lstatSync(path, { bigint: true }), fstatSync(fd, { bigint: true }))
-  } catch {
-    // Missing, or a folder of the path is a file or closed to this process by now, or the file system does not answer.
-    return false
-  }
+  // Missing, or a folder of the path is a file or closed to this process by now, or the file system does not answer.
+  const isSame = orUndefined(() => isSameFile(lstatSync(path, { bigint: true }), fstatSync(fd, { bigint: true })))
+  return isSame === true
 }

@@ -1,6 +1,7 @@
 // The lock that makes one process the authority of a tree. The system frees it when the process ends, however it ends.
 import { fstatSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { attempt } from '../../support/attempt.ts'
 import { tryLock } from 'fs-native-extensions'
 import { closeReader } from '../../engine/files/close-reader.ts'
 import { isGone } from '../../engine/files/root-presence.ts'
@@ -140,11 +141,8 @@ function lock(fd: number, { path }: StateDirectory): boolean {
 
 function giveBack(files: ReadonlyMap<RootLock, OpenFile>): void {
   for (const [{ directory }, file] of files) {
-    try {
-      if (directory.isAt(fileName, file)) directory.remove(fileName)
-    } catch {
-      // It is only a name; the lock counts.
-    }
+    // It is only a name; the lock counts.
+    attempt(() => directory.isAt(fileName, file) && directory.remove(fileName))
     closeReader(file.fd)
   }
 }

@@ -1,6 +1,7 @@
 // The file below a root that the authority of its tree keeps locked: what it says, and whether it is locked.
 import { constants, existsSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { attempt } from '../../support/attempt.ts'
 import { tryLock } from 'fs-native-extensions'
 import { closeReader } from '../../engine/files/close-reader.ts'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
@@ -27,12 +28,11 @@ const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.
 
 /** So that other processes can name the holder. The lock counts without it, such as on a full disk. */
 export function writeHolder(fd: number, holder: Holder): void {
-  try {
+  // Else other processes report a holder without its process id.
+  attempt(() => {
     ftruncateSync(fd)
     writeSync(fd, JSON.stringify(holder), 0)
-  } catch {
-    // Then other processes report a holder without its process id.
-  }
+  })
 }
 
 /** Undefined if a process is just coming or going. */

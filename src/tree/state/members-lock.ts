@@ -1,4 +1,5 @@
 // Which processes take part in serving a tree: each holds a shared lock, which the system frees however the process ends.
+import { attempt } from '../../support/attempt.ts'
 import { tryLock } from 'fs-native-extensions'
 import { closeReader } from '../../engine/files/close-reader.ts'
 import type { Root } from '../../engine/files/roots.ts'
@@ -59,11 +60,8 @@ export function createMembersLock(root: Root): MembersLock {
     leave,
     remove() {
       leave()
-      try {
-        directory.remove(fileName)
-      } catch {
-        // It is only a name; the locks count.
-      }
+      // It is only a name; the locks count.
+      attempt(() => directory.remove(fileName))
     },
     isMember: () => held !== undefined,
     isAlone() {

@@ -1,6 +1,7 @@
 // The state file, by which other processes find the server of a tree (DUAL 2.1).
 import { realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { orUndefined } from '../../support/attempt.ts'
 import { projectName } from '../../support/project/name.ts'
 import { startedAt } from '../../support/uptime.ts'
 import { isRunning, startOf } from '../../support/process-identity.ts'
@@ -44,14 +45,7 @@ export function createStateFile(
 
   return {
     /** Undefined if there is none, or none that can be believed. */
-    read(): ServerState | undefined {
-      try {
-        const text = directory.read(fileName)
-        return text === undefined ? undefined : parseServerState(text)
-      } catch {
-        return undefined
-      }
-    },
+    read: (): ServerState | undefined => parseServerState(orUndefined(() => directory.read(fileName)) ?? ''),
     /** @throws Error that says what is in the way */
     write({ transport, host: bound, port, pid, started_at, process_start }: Member): void {
       const host = toClientHost(bound)
@@ -73,11 +67,7 @@ export function createStateFile(
     },
     /** Whether it still contains what was last written here. */
     isInPlace(): boolean {
-      try {
-        return written !== undefined && directory.read(fileName) === written
-      } catch {
-        return false
-      }
+      return written !== undefined && orUndefined(() => directory.read(fileName)) === written
     },
     /** Removes it if it still is what was written here. @throws Error that says what is in the way */
     removeOwn(): void {
