@@ -7,7 +7,9 @@ import { mapTexts } from '../../support/map-texts.ts'
 import { below } from '../../support/relocate.ts'
 import type { Directory, OwnFolder, Shelf } from '../files/directory.ts'
 import { isOfThisProcess, processName, temporaryName } from '../files/temporary-names.ts'
+import type { OpenEntry } from '../files/walk.ts'
 import type { Durability } from './durability.ts'
+import { fromEarlierNote } from './earlier-notes.ts'
 import { isNotedStep, type Note, type NoteAuthor, type NotedStep } from './note.ts'
 import type { Stage } from './stages.ts'
 import { Unanswered } from './unanswered.ts'
@@ -41,7 +43,8 @@ export interface LeftNote {
 }
 
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
-const pattern = /^change-(\d+)-([0-9a-z]+)-[0-9a-f]{16}(?:\.back)?\.json$/
+/** The last two are names that earlier versions gave. */
+const pattern = /^(?:change|transaction|unfinished)-(\d+)-([0-9a-z]+)-[0-9a-f]{16}(?:\.back)?\.json$/
 const settledPattern = /^settled-.*\.(made|not-made)$/
 /** Longer than any receipt is kept. */
 const settledMs = 7 * 86_400_000
@@ -127,10 +130,10 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
     }
   }
 
-  function parse(text: string): Note | undefined {
+  function parse(text: string, open: (path: string) => OpenEntry): Note | undefined {
     const value = orUndefined(() => JSON.parse(text) as unknown)
-    if (!isNote(value)) return undefined
-    return stage === undefined ? value : (mapTexts(value, pathNames, (path) => resolve(root, path)) as Note)
+    const note = isNote(value) ? value : fromEarlierNote(value, open)
+    return stage && note ? (mapTexts(note, pathNames, (path) => resolve(root, path)) as Note) : note
   }
 
   function withOwn<Result>(use: (own: Directory) => Result): Result {
@@ -144,14 +147,14 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
 
   return {
     begin,
-    /** Those of earlier processes. */
-    left: (): LeftNote[] =>
+    /** Those of earlier processes. @param open the place of an entry; the caller closes it */
+    left: (open: (path: string) => OpenEntry): LeftNote[] =>
       withOwn((own) =>
         own
           .within((at) => readdirSync(at('.')))
           .filter((name) => pattern.test(name) && !isOfThisProcess(name))
           .map((name) => ({ name, text: own.within((at) => readText(at(name))) }))
-          .map(({ name, text }) => ({ name, note: parse(text) }))
+          .map(({ name, text }) => ({ name, note: parse(text, open) }))
       ),
     /** Ends the note of an earlier process. @param verdict is kept, for receipts that are looked at later */
     settle: (name: string, verdict: 'made' | 'not-made' | 'damaged'): void =>

@@ -143,7 +143,7 @@ export function createSettle({ notes, open, stages, isFull, maxFileBytes }: Sett
    * @returns what became of changes that had begun
    */
   function settle(keep: Keep): Settled[] {
-    const left = notes?.left() ?? []
+    const left = notes?.left(open) ?? []
     const settled = left.map((one) => ({ ...one, end: settleOne(one, keep) }))
     const isOver = settled.every(({ end }) => end?.isLeft !== true)
     for (const { name, note, end } of settled) {

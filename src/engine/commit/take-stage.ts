@@ -4,10 +4,10 @@ import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno } from '../../errors.ts'
-import { makeFolder } from '../../support/make-folder.ts'
 import { replaceFile } from '../../support/replace-file.ts'
 import type { Directory } from '../files/directory.ts'
 import { ownFolder, temporaryName } from '../files/temporary-names.ts'
+import { endEarlierRename } from './earlier-notes.ts'
 
 export type Own = Pick<Directory, 'at'>
 
@@ -48,9 +48,9 @@ export function takeStage(own: Own, root: string, epoch: number): number {
       (found === epoch || attempt(() => renameSync(join(stage, String(found)), join(stage, String(epoch)))))
     ) {
       const inner = join(stage, inEpoch(epoch))
-      makeFolder(inner)
+      make(inner)
       try {
-        emptyOthers(join(stage, String(epoch)), inner)
+        emptyOthers(join(stage, String(epoch)), inner, root)
         probe(own, inner, root)
       } catch (error) {
         // This host does not serve. Not empty, it is for the next authority.
@@ -80,17 +80,19 @@ function makeFirst(own: Own): void {
 }
 
 /** Of all earlier epochs. Those that hosts left which could not serve go first: one that cannot be emptied must not keep them. */
-function emptyOthers(folder: string, kept: string): void {
+function emptyOthers(folder: string, kept: string, root: string): void {
   const others = readdirSync(folder).filter((name) => name !== basename(kept))
   const full = others.filter((name) => !attempt(() => rmdirSync(join(folder, name))))
-  for (const name of full) empty(join(folder, name), kept)
+  for (const name of full) empty(join(folder, name), kept, root)
 }
 
 /** Keeps what is made ready. What a late writer adds meanwhile goes too: then it has no folder. */
-function empty(folder: string, kept: string): void {
+function empty(folder: string, kept: string, root: string): void {
   for (let tries = 1; !attempt(() => rmdirSync(folder)); tries += 1) {
     if (tries === maxTries) throw new Error(`${folder} cannot be emptied: remove it`)
-    for (const name of readdirSync(folder)) attempt(() => renameSync(join(folder, name), join(kept, name)))
+    const names = readdirSync(folder)
+    for (const name of names.filter((other) => other.endsWith('.json'))) endEarlierRename(folder, name, root)
+    for (const name of names) attempt(() => renameSync(join(folder, name), join(kept, name)))
   }
 }
 
@@ -107,5 +109,13 @@ function probe(own: Own, folder: string, root: string): void {
     )
   } finally {
     for (const name of [one, other]) attempt(() => unlinkSync(own.at(name)))
+  }
+}
+
+function make(folder: string): void {
+  try {
+    mkdirSync(folder, 0o700)
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error
   }
 }

@@ -143,11 +143,17 @@ function indexOf(versions: readonly Version[], seq: number | undefined): number 
   return seq === undefined ? -1 : versions.findLastIndex((version) => version.seq === seq)
 }
 
+/** As earlier versions of this program named it. */
+interface EarlierVersion extends Version {
+  readonly group?: number
+}
+
 /** The least recently written file comes first, as in a dump. */
 function gather(files: Map<string, Version[]>, { path, versions }: FileHistory): void {
   const known = files.get(path) ?? []
   files.delete(path)
-  for (const version of versions) {
+  for (const { group, ...read } of versions as readonly EarlierVersion[]) {
+    const version = group === undefined ? read : { ...read, entry: group }
     if (!version.isFirstSight || known.length === 0) known.push(version)
     else if (known.at(-1)?.hash !== version.hash) known.push(asLater(version))
   }

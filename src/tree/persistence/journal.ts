@@ -20,6 +20,8 @@ import { JournalFault, LineWriter, scan, type Fault, type Scan } from './records
 export interface Opened extends Pick<Scan, 'records' | 'count'> {
   /** Bytes at the end whose write was cut off when the process or the machine died. */
   readonly tornBytes: number
+  /** True if it is in an earlier form: rewrite it, so that no earlier version of this program overlooks what is added. */
+  readonly isEarlier: boolean
 }
 
 export interface SetAside {
@@ -71,7 +73,7 @@ export function createJournal(
       const { header, end, checksum, records, count } = scan(bytes, tree)
       if (end < bytes.length) ftruncateSync(opened, end)
       adopt(opened, new LineWriter(checksum), header.generation, end)
-      return { records, count, tornBytes: bytes.length - end }
+      return { records, count, tornBytes: bytes.length - end, isEarlier: header.isEarlier === true }
     } catch (error) {
       if (opened !== undefined) closeSync(opened)
       if (isErrno(error, 'ENOENT')) return undefined

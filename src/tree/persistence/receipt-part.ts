@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from '../../support/logger.ts'
 import type { Commits } from '../../engine/commit/commits.ts'
+import { fromEarlierIntent } from '../../engine/commit/earlier-notes.ts'
 import { isNotedStep, type Intent } from '../../engine/commit/note.ts'
 import type { Receipt, ReceiptKey } from '../../engine/receipts/receipt.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
@@ -125,5 +126,5 @@ function toIntent(value: unknown): Intent | undefined {
   if (!isFields(value)) return undefined
   const { steps, note } = value
   if (typeof note === 'string') return { note }
-  return Array.isArray(steps) && steps.every(isNotedStep) ? { steps } : undefined
+  return Array.isArray(steps) ? (steps.every(isNotedStep) ? { steps } : undefined) : fromEarlierIntent(value)
 }

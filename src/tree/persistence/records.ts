@@ -8,6 +8,8 @@ export interface Header {
   readonly tree: string
   /** How often the journal has been rewritten. */
   readonly generation: number
+  /** True if a version of this program that reads only earlier forms has written it. */
+  readonly isEarlier?: boolean
 }
 
 /** Why a file is not a journal of ours. It becomes part of the name under which the file is kept. */
@@ -34,7 +36,7 @@ export interface Scan {
 }
 
 const format = 'async-crud-mcp state'
-/** Since form 2 a change of several files is one record. */
+/** Since form 2 a change of several files is one record. Form 1 is read, too. */
 const version = 2
 /** Checksum, space. */
 const prefixBytes = 9
@@ -179,13 +181,14 @@ function partOf(bytes: Buffer, start: number): string {
 function readHeader(bytes: Buffer, { end }: Line, tree: string | undefined): Header {
   const header = parseFields(bytes.toString('utf8', prefixBytes, end - 1)) ?? {}
   if (header['format'] !== format) throw new JournalFault('damaged', 'it is not a state of this server')
-  if (header['version'] !== version) throw ofOtherForm(header['version'])
+  if (!isKnown(header['version'])) throw isNewer(header['version'])
   if (typeof header['tree'] !== 'string' || (tree !== undefined && header['tree'] !== tree))
     throw new JournalFault('foreign', `it is the state of another tree (${String(header['tree'])})`)
   const generation = header['generation']
   return {
     tree: header['tree'],
-    generation: Number.isSafeInteger(generation) ? Number(generation) : 0
+    generation: Number.isSafeInteger(generation) ? Number(generation) : 0,
+    isEarlier: header['version'] !== version
   }
 }
 
@@ -194,13 +197,15 @@ function explainFirst(bytes: Buffer): JournalFault {
   if (bytes.length === 0) return new JournalFault('damaged', 'it is empty')
   const text = bytes.toString('utf8', 0, Math.min(bytes.length, 4096)).split('\n', 1)[0] ?? ''
   const header = parseFields(text.slice(text.indexOf('{'))) ?? {}
-  const isOther = header['format'] === format && header['version'] !== version
-  return isOther ? ofOtherForm(header['version']) : new JournalFault('damaged', 'it is not a state of this server')
+  const isOther = header['format'] === format && !isKnown(header['version'])
+  return isOther ? isNewer(header['version']) : new JournalFault('damaged', 'it is not a state of this server')
 }
 
-function ofOtherForm(found: unknown): JournalFault {
-  // No version that was released has written form 1.
-  if (found === 1) return new JournalFault('damaged', 'it has form 1, which is not read any more')
+function isKnown(form: unknown): boolean {
+  return form === 1 || form === version
+}
+
+function isNewer(found: unknown): JournalFault {
   return new JournalFault(
     'newer',
     `a later version of this server has written it (form ${String(found)}; this version reads up to ${version})`

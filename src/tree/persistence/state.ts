@@ -140,7 +140,9 @@ export function createState(options: StateOptions) {
   async function restoreRest(opened: Opened | undefined): Promise<void> {
     try {
       for (const part of parts) if (!part.isNeededAtOnce) await part.restore(opened?.records(part.name) ?? [])
-      if (!isClosed) onRestored()
+      if (isClosed) return
+      onRestored()
+      if (opened?.isEarlier === true) void rewrite()
     } catch (error) {
       log.error({ err: error }, 'the known versions of the files from before the restart could not be restored')
     }

@@ -1,10 +1,13 @@
 // What an agent has seen by the operations: lines, never a version. The bug of this kind: what was shown in part counts as known as a whole.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { PartialConfig } from '../../../src/config/config.ts'
 import { isBehindBalancer } from '../../fixtures/behind.ts'
-import { connect, transports, type TestClient } from '../../fixtures/clients.ts'
+import { connect, transports, type Answer, type TestClient } from '../../fixtures/clients.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
+import { LineWriter } from '../../../src/tree/persistence/records.ts'
 import { makeKeptTree } from '../../tree/persistence/fixtures/kept.ts'
 
 const lines = Array.from({ length: 60 }, (_, index) => `line ${index + 1}\n`)
@@ -149,33 +152,68 @@ t.test('what was seen in part is so after a restart', async (t) => {
   t.match(await restore('g'), { status: 'ok' }, 'the whole before, and what changed since')
 })
 
+type Saved = Answer & { readonly seen: readonly { readonly hash: string; readonly spans: 'all' | readonly Range[] }[] }
+interface Range {
+  readonly start: number
+  readonly end: number
+}
+
+/** With the parts that notices went by, beside what was seen. */
+function withSights({ learnedSeq: seq, seen, ...view }: Saved): object {
+  const [{ hash, spans } = { hash: '', spans: [] }] = seen
+  const [span] = spans === 'all' ? [] : spans
+  const lines = span && { start: (span.start + 1) / 2, end: (span.end - 1) / 2 }
+  return { ...view, seen: seen.filter((one) => one.spans.length > 0), sights: [{ seq, hash, lines }], learnedSeq: 0 }
+}
+
+/** Before what was seen was noted by versions. */
+function withKnownHash(saved: Saved): object {
+  const { seen, steps: _, ...view } = withSights(saved) as Saved
+  const whole = seen.find(({ spans }) => spans === 'all')
+  return { ...view, ...(whole && { knownHash: whole.hash }) }
+}
+
 const isElsewhere = isBehindBalancer && 'the state of several hosts is on their volume'
-t.test('what an agent has seen is known after a restart', { skip: isElsewhere }, async (t) => {
-  const tree = makeKeptTree(t, { f: content, g: content, h: content })
-  const here = await tree.serveHere()
-  const ann = { agent_id: 'ann' }
-  await here.call('async_read', { path: 'f', limit: 2, ...ann })
-  await here.call('async_read', { path: 'g', ...ann })
-  const patches = [{ old_string: 'line 1\n', new_string: 'line one\n' }]
-  await here.call('async_update', { path: 'h', expected_hash: first, patches, ...ann })
-  await here.server.app.close()
-  const next = await tree.serveHere()
-  const bob = { agent_id: 'bob' }
-  const change = async (path: string, line: number) => {
-    const { hash: expected_hash } = await next.call('async_read', { path, ...bob })
-    const edit = [{ start_line: line, end_line: line, new_content: 'by bob\n' }]
-    await next.call('async_update', { path, expected_hash, patches: edit, ...bob })
-    return (await next.call('lock_status', { filepaths: ['elsewhere'], ...ann }))['notices'] as unknown
-  }
-  const told = (path: string, start_line: number) => [{ path, lines: [{ start_line, end_line: start_line }] }]
-  const known = { known_hash: first, ...ann }
-  t.match(await next.call('async_read', { path: 'f', limit: 2, ...known }), { not_modified: true })
-  t.notMatch(await next.call('async_read', { path: 'f', ...known, agent_id: 'carl', limit: 3 }), {
-    not_modified: true
+for (const [form, toEarlier] of Object.entries({ withSights, withKnownHash }))
+  t.test(`what an earlier version of the program has kept is read: ${form}`, { skip: isElsewhere }, async (t) => {
+    const tree = makeKeptTree(t, { f: content, g: content, h: content })
+    const state = join(tree.dataFolder, 'own', 'state')
+    const here = await tree.serveHere()
+    const ann = { agent_id: 'ann' }
+    await here.call('async_read', { path: 'f', limit: 2, ...ann })
+    await here.call('async_read', { path: 'g', ...ann })
+    const patches = [{ old_string: 'line 1\n', new_string: 'line one\n' }]
+    await here.call('async_update', { path: 'h', expected_hash: first, patches, ...ann })
+    await here.server.app.close()
+    const writer = new LineWriter()
+    let views = 0
+    const toLine = (line: string) => {
+      const json = line.slice(line.indexOf(' ') + 1)
+      const [part, record] = JSON.parse(json) as [string, Saved]
+      if (part !== 'view') return writer.line(json)
+      views += 1
+      return writer.line(JSON.stringify([part, toEarlier(record)]))
+    }
+    const [header = '', ...records] = readFileSync(state, 'utf8').trimEnd().split('\n')
+    writeFileSync(state, [writer.line(header.slice(header.indexOf(' ') + 1)), ...records.map(toLine)].join(''))
+    t.equal(views, 3)
+    const next = await tree.serveHere()
+    const bob = { agent_id: 'bob' }
+    const change = async (path: string, line: number) => {
+      const { hash: expected_hash } = await next.call('async_read', { path, ...bob })
+      const edit = [{ start_line: line, end_line: line, new_content: 'by bob\n' }]
+      await next.call('async_update', { path, expected_hash, patches: edit, ...bob })
+      return (await next.call('lock_status', { filepaths: ['elsewhere'], ...ann }))['notices'] as unknown
+    }
+    const told = (path: string, start_line: number) => [{ path, lines: [{ start_line, end_line: start_line }] }]
+    const known = { known_hash: first, ...ann }
+    t.match(await next.call('async_read', { path: 'f', limit: 2, ...known }), { not_modified: true })
+    t.notMatch(await next.call('async_read', { path: 'f', ...known, agent_id: 'carl', limit: 3 }), {
+      not_modified: true
+    })
+    t.match(await next.call('async_read', { path: 'g', limit: 3, ...known }), { not_modified: true })
+    t.equal(await change('f', 30), undefined)
+    t.match(await change('f', 2), told('f', 2))
+    t.match(await change('g', 30), told('g', 30))
+    t.match(await change('h', 30), told('h', 30), 'it has named the version')
   })
-  t.match(await next.call('async_read', { path: 'g', limit: 3, ...known }), { not_modified: true })
-  t.equal(await change('f', 30), undefined)
-  t.match(await change('f', 2), told('f', 2))
-  t.match(await change('g', 30), told('g', 30))
-  t.match(await change('h', 30), told('h', 30), 'it has named the version')
-})

@@ -171,12 +171,6 @@ const damages: readonly Damage[] = [
     apply: (path) => (rmSync(path), symlinkSync('/etc/hostname', path)),
     fault: 'damaged',
     reason: /ELOOP/
-  },
-  {
-    title: 'of a form that no version released has written',
-    apply: (path) => writeFileSync(path, 'x {"format":"async-crud-mcp state","version":1,"tree":"?"}\n'),
-    fault: 'damaged',
-    reason: /form 1, which is not read any more/
   }
 ]
 

@@ -405,6 +405,17 @@ t.test('a change of several files is read back whole or not at all, whatever its
   }
 })
 
+t.test('the versions of a transaction that an earlier form of the journal names are one change', async (t) => {
+  const history = createHistory({ maxFiles: 10, maxVersions: 10, maxBytes: 1e9 })
+  const version = { ...update, isFirstSight: false, at: 1, group: 7 }
+  const records = ['a', 'b'].map((path, index) => ({
+    path,
+    versions: [{ ...version, hash: hashOf(path), seq: 7 + index }]
+  }))
+  await createHistoryPart(history).restore(records)
+  t.match([history.last('a'), history.last('b')], [{ entry: 7 }, { entry: 7 }])
+})
+
 t.test('who made versions that were dropped is known after a restart, whatever their number', async (t) => {
   const create = () => createHistory({ maxFiles: 10, maxVersions: 2, maxUncommitted: 250, maxBytes: 1e9 })
   const [before, dumped, noted] = [create(), create(), create()]
