@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { TreeConflict } from '../state/authority-lock.ts'
 import { Unproven } from '../coordinator/local-link.ts'
 import type { Coordinator } from '../coordinator/coordinator.ts'
-import { UnfitVolume } from '../coordinator/volume-view.ts'
 import { serverStopping } from '../../errors.ts'
 import { createAuthorityHold, looks, retryMs } from './authority-hold.ts'
 import type { AuthorityServer } from './authority-server.ts'
@@ -12,7 +11,8 @@ import type { Hello } from './messages.ts'
 import { atOwnMount } from './own-mount.ts'
 import { authorityLost, notBegun } from './authority-lost.ts'
 import { noAuthority, noAuthorityAt, withinTime } from './await-authority.ts'
-import { connectFirst, RefusedByAuthority, type Relay } from './relay.ts'
+import type { Relay } from './relay.ts'
+import { seekAuthority } from './seek-authority.ts'
 
 export interface MembershipOptions {
   readonly coordinator: Coordinator
@@ -81,6 +81,14 @@ export function createMembership(options: MembershipOptions) {
     }
   })
 
+  const seeking = {
+    coordinator,
+    hello,
+    timeoutMs,
+    ended: ended.signal,
+    onDoubt: (address: string | undefined) => void leaveForAnother(address)
+  }
+
   /** The engine to call, if no wait is needed; `link` says what is in the way. */
   function current(): EngineLink | undefined {
     if (role === 'authority' && isSurelyInPlace()) return engine
@@ -122,8 +130,8 @@ export function createMembership(options: MembershipOptions) {
     while (!ended.signal.aborted) {
       try {
         if (theirPath === undefined && (await coordinator.campaign())) return await becomeAuthority()
-        const found = await tryRelay(patience)
-        if (found !== undefined) return found
+        const found = await seekAuthority(patience, seeking)
+        if (found !== undefined) return becomeRelay(found)
       } catch (error) {
         conflicts += 1
         const mayPass = error instanceof TreeConflict || error instanceof Unproven
@@ -167,51 +175,16 @@ export function createMembership(options: MembershipOptions) {
     }
   }
 
-  /** Undefined if no process answers: the authority is starting or ending, or hangs. */
-  async function tryRelay(limitMs: number): Promise<Relay | undefined> {
-    const target = coordinator.openPoint()
-    // Not AbortSignal.timeout: nothing keeps such a signal from being collected before its time.
-    const attempt = new AbortController()
-    const giveUp = () => attempt.abort()
-    const limit = setTimeout(giveUp, limitMs)
-    ended.signal.addEventListener('abort', giveUp, { once: true })
-    const address = coordinator.facts()?.authority
-    let isOver = false
-    if (coordinator.isLeased) void untilReplaced(address, () => isOver).then(() => !isOver && giveUp())
-    try {
-      const { signal } = attempt
-      const silenceMs = () => coordinator.silenceMs ?? timeoutMs()
-      const onDoubt = () => void leaveForAnother(address)
-      const options = { hello: hello(), view: coordinator.view, signal, silenceMs, onDoubt }
-      const direct = await connectFirst(target.targets, options)
-      const connected = atOwnMount(direct, spellings)
-      // What its authority has kept names files by paths that mean nothing here: it is for a process there to take over.
-      theirPath = coordinator.isLeased || connected === direct ? undefined : direct.roots[0]
-      members.join()
-      onRelay(connected)
-      relay = connected
-      role = 'relay'
-      void connected.closed.then(() => connected === relay && rejoin())
-      return connected
-    } catch (error) {
-      const isFinal = [RefusedByAuthority, Unproven, UnfitVolume].some((kind) => error instanceof kind)
-      if (isFinal) throw error
-      return undefined
-    } finally {
-      isOver = true
-      clearTimeout(limit)
-      ended.signal.removeEventListener('abort', giveUp)
-      target.close()
-    }
-  }
-
-  /** An authority that is cut off or paused sends no welcome: the attempt is given up once its lease has ended. */
-  async function untilReplaced(address: string | undefined, isOver: () => boolean): Promise<void> {
-    do {
-      await delay(maxRetryMs, undefined, { ref: false })
-      // If etcd does not answer, the attempt goes on.
-      if (!isOver()) await Promise.resolve(coordinator.look()).catch(() => {})
-    } while (!isOver() && coordinator.facts()?.authority === address)
+  function becomeRelay(direct: Relay): Relay {
+    const connected = atOwnMount(direct, spellings)
+    // What its authority has kept names files by paths that mean nothing here: it is for a process there to take over.
+    theirPath = coordinator.isLeased || connected === direct ? undefined : direct.roots[0]
+    members.join()
+    onRelay(connected)
+    relay = connected
+    role = 'relay'
+    void connected.closed.then(() => connected === relay && rejoin())
+    return connected
   }
 
   /** An authority that etcd does not answer may have been followed by another one, or this process can follow it. */
