@@ -42,11 +42,22 @@ t.test('bricks die and come back', { skip: lacksEtcd || lacksBricks }, async (t)
   const { written, refused } = writers
   const both = [0, 1]
 
+  const describe = (writes: (host: number) => boolean) =>
+    hosts
+      .map(({ program: { process: child, stderr } }, host) => {
+        const state = writes(host) ? 'writes' : `does not (process ${child.pid}, exit ${child.exitCode})`
+        return `; host ${host} ${state}, and said last: ${stderr.slice(-4).join(' ')}`
+      })
+      .join('')
+
   /** Each host has answered changes that were sent later than in `seconds`. */
   async function untilAllWrite(seconds = 0): Promise<void> {
     const since = performance.now() + seconds * 1000
-    await untilWithin(limitSeconds, 'both hosts make changes', () =>
-      both.every((host) => untilWritten(written, since, host) < Infinity)
+    const writes = (host: number) => untilWritten(written, since, host) < Infinity
+    await untilWithin(
+      limitSeconds,
+      () => `both hosts make changes${describe(writes)}`,
+      () => both.every(writes)
     )
   }
 
