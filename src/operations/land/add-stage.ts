@@ -19,7 +19,7 @@ export interface LineRules<Change> {
   readonly isSame?: (one: Change, other: Change) => boolean
   /** Changes by which a line of HEAD that others have taken away is as it was, as Git and people put it back. Default: none. */
   readonly restores?: (change: Change) => boolean
-  /** Whether a change undoes another one: the lines which that one removed are then as they were, whoever made the undo. Default: never. */
+  /** Whether the first change undoes the other, and so brings back the lines that the other removed. Its author does not matter. Default: never. */
   readonly takesBack?: (change: Change, other: Change) => boolean
   /** Whether a line that one author took away and another one brought is a change of each. Default: it is no difference. */
   readonly countsRestored?: boolean
