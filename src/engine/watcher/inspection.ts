@@ -1,7 +1,7 @@
 // Examines files that may have changed: first all by stat, which is cheap and tells how many they are, then the content of the suspects.
 import type { Bursts } from './bursts.ts'
 import { examine, type ExamineParts } from './examine.ts'
-import { inspectFile } from './inspect-file.ts'
+import { inspectFile, type Look } from './inspect-file.ts'
 import { createSlices, type Slices } from '../../support/slices.ts'
 
 interface InspectionOptions {
@@ -29,7 +29,8 @@ const maxSample = 400
 export function createInspection(options: InspectionOptions) {
   const { parts, bursts, beforeLook, isCutOff, pending, onBusy, onSame, onDone, onError } = options
   const looks = new Set<string>()
-  const suspects = new Set<string>()
+  /** With what the look by stat has found. */
+  const suspects = new Map<string, Look>()
   let working: Promise<void> | undefined
   let isClosed = false
 
@@ -38,23 +39,27 @@ export function createInspection(options: InspectionOptions) {
     // Never within the call that added a path: it may not have recorded its change yet.
     await slices.next()
     while (looks.size + suspects.size > 0) {
-      const changed = await lookAtAll(slices)
-      if (changed > 0 && !bursts.isOn) bursts.expect(changed + countPending())
+      await lookAtAll(slices)
+      const changed = bursts.isOn ? 0 : countChanged()
+      if (changed > 0) bursts.expect(changed + countPending())
       await examineSome(slices)
     }
   }
 
-  /** @returns how many have changed for certain */
-  async function lookAtAll(slices: Slices): Promise<number> {
-    let changed = 0
+  async function lookAtAll(slices: Slices): Promise<void> {
     for (const path of looks) {
       looks.delete(path)
       const look = lookAtOne(path)
-      if (look === 'different') changed += 1
       if (look === 'same') onSame(path)
-      if (look === 'different' || look === 'unknown') suspects.add(path)
+      if (look === 'different' || look === 'unknown') suspects.set(path, look)
       if (slices.isOver()) await slices.next()
     }
+  }
+
+  /** Suspects that have changed for certain, among them those that an earlier look has found. */
+  function countChanged(): number {
+    let changed = 0
+    for (const look of suspects.values()) if (look === 'different') changed += 1
     return changed
   }
 
@@ -67,7 +72,7 @@ export function createInspection(options: InspectionOptions) {
 
   /** Until all are examined, or new paths need a look first. */
   async function examineSome(slices: Slices): Promise<void> {
-    for (const path of suspects) {
+    for (const path of suspects.keys()) {
       if (looks.size > 0) return
       suspects.delete(path)
       try {

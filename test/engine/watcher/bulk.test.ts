@@ -3,6 +3,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { appendFileSync, rmSync, utimesSync } from 'node:fs'
 import { promisify } from 'node:util'
 import t from 'tap'
+import type { Config } from '../../../src/config/config.ts'
 import type { BulkChange } from '../../../src/engine/watcher/bursts.ts'
 import type { TreeEvent } from '../../../src/engine/events/tree-event.ts'
 import { hashOf } from '../../fixtures/tree.ts'
@@ -14,12 +15,14 @@ const first = 'd0/f0'
 const names = Array.from({ length: count }, (_, index) => `d${index % 7}/f${index}`)
 
 interface Options {
-  readonly bulkFiles?: number
+  readonly watcher?: Partial<Config['watcher']>
+  readonly crud?: Partial<Config['crud']>
   readonly prepare?: (scene: Scene) => void
 }
 
-async function manyFiles(t: { teardown(fn: () => unknown): void }, { bulkFiles = 100, prepare }: Options = {}) {
-  const scene = await makeScene(t, Object.fromEntries(names.map((name) => [name, 'one\n'])), { bulk_files: bulkFiles })
+async function manyFiles(t: { teardown(fn: () => unknown): void }, { watcher, crud, prepare }: Options = {}) {
+  const files = Object.fromEntries(names.map((name) => [name, 'one\n']))
+  const scene = await makeScene(t, files, { bulk_files: 100, ...watcher }, crud)
   prepare?.(scene)
   for (let index = 0; index < count; index += 100) {
     const files = names.slice(index, index + 100).map((path) => ({ path }))
@@ -62,6 +65,11 @@ function summed({ summaries }: Reported): number {
   return summaries.reduce((sum, { count }) => sum + count, 0)
 }
 
+/** Those of these moments that have more than 99 others in the second before them. */
+function tooSoon(times: readonly number[]): number[] {
+  return times.filter((time, index) => time - (times[index - 100] ?? -Infinity) < 1000)
+}
+
 const git = ['-c', 'user.name=ann', '-c', 'user.email=ann@example.org', '-c', 'core.autocrlf=false']
 const skip = spawnSync('git', ['--version']).error !== undefined && 'no git here'
 
@@ -87,8 +95,7 @@ t.test('a checkout of many files is one change in bulk, of which each file has i
   await promisify(execFile)('git', ['checkout', '-q', 'two'], { cwd: scene.tree.root })
   const { single, times, bulk, summaries } = await reported
   // On a machine under load a checkout comes so slowly that it is a few changes first.
-  const atOnce = times.filter((time, index) => time - (times[index - 100] ?? -Infinity) < 1000)
-  t.same(atOnce, [], 'no more than 100 in a second are told one by one')
+  t.same(tooSoon(times), [], 'no more than 100 in a second are told one by one')
   t.ok(summaries.length < 4, `told at once: ${summaries.map(({ count }) => count).join(', ')}`)
   t.equal(summaries[0]?.examples.length, 5)
   for (const path of summaries[0]?.examples ?? []) t.ok(bulk.includes(path))
@@ -107,6 +114,23 @@ t.test('a checkout of many files is one change in bulk, of which each file has i
   const alone = scene.until(() => true)
   scene.tree.write('d1/f1', 'three\n')
   t.equal((await alone).isBulk, false, 'afterwards a single change is one again')
+})
+
+t.test('changes that come while others are examined are counted with those', async (t) => {
+  // Each read lets the notices of the later changes in.
+  const scene = await manyFiles(t, { crud: { sync_io_max_bytes: 0 }, watcher: { debounce_ms: 1 } })
+  const [early, late] = [names.slice(0, 100), names.slice(100, 130)]
+  const alone: number[] = []
+  let told = 0
+  const all = scene.until(({ isBulk }) => {
+    if (told === 0) for (const name of late) scene.tree.write(name, 'two\n')
+    if (!isBulk) alone.push(performance.now())
+    told += 1
+    return told === early.length + late.length
+  })
+  for (const name of early) scene.tree.write(name, 'two\n')
+  await all
+  t.same(tooSoon(alone), [])
 })
 
 t.test('a burst ends though some file never stops changing', async (t) => {
@@ -129,7 +153,7 @@ t.test('a burst ends though some file never stops changing', async (t) => {
 })
 
 t.test('up to the setting, changes are told one by one', async (t) => {
-  const scene = await manyFiles(t, { bulkFiles: count })
+  const scene = await manyFiles(t, { watcher: { bulk_files: count } })
   let seen = 0
   const all = scene.until(({ isBulk }) => {
     seen += isBulk ? 0 : 1
