@@ -5,6 +5,7 @@ import { basename, join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno } from '../../errors.ts'
 import { replaceFile } from '../../support/replace-file.ts'
+import { isSameFile } from '../../support/same-file.ts'
 import type { Directory } from '../files/directory.ts'
 import { ownFolder, temporaryName } from '../files/temporary-names.ts'
 import { endEarlierRename } from './earlier-notes.ts'
@@ -92,8 +93,15 @@ function empty(folder: string, kept: string, root: string): void {
     if (tries === maxTries) throw new Error(`${folder} cannot be emptied: remove it`)
     const names = readdirSync(folder)
     for (const name of names.filter((other) => other.endsWith('.json'))) endEarlierRename(folder, name, root)
-    for (const name of names) attempt(() => renameSync(join(folder, name), join(kept, name)))
+    for (const name of names) attempt(() => move(join(folder, name), join(kept, name)))
   }
+}
+
+/** A rename from one name of a file to another one leaves both. GlusterFS gives a file its former name back if it puts the folder right later. */
+function move(from: string, to: string): void {
+  const [one, other] = [from, to].map((path) => lstatSync(path, { bigint: true, throwIfNoEntry: false }))
+  if (isSameFile(one, other)) unlinkSync(from)
+  else renameSync(from, to)
 }
 
 /** Refuses a volume on which a late writer could not be kept out, or whose files could not be replaced. */
