@@ -5,7 +5,6 @@ import { basename } from 'node:path'
 import type { Stages } from '../../engine/commit/stages.ts'
 import { pathInStage } from '../../engine/commit/take-stage.ts'
 import { temporaryName, temporaryPrefix } from '../../engine/files/temporary-names.ts'
-import { isErrno } from '../../errors.ts'
 import { atMost } from '../../support/at-most.ts'
 
 export interface VolumeView {
@@ -36,12 +35,12 @@ export function createVolumeView(stages: Stages, root: string, epoch: () => numb
   async function lay(name: string): Promise<Mark> {
     const path = pathInStage(root, epoch() ?? 0, name)
     await writeFile(path, before)
-    await look(path)
+    // By its name alone: what is known of a file that was read is asked anew.
+    await lstat(path)
     return {
       name,
       async assertSeen(said) {
-        const seen = await unlessLate(look(path))
-        if (seen !== undefined && seen !== said) throw new UnfitVolume(messageFor(root))
+        if ((await unlessLate(isSeen(path, said))) === false) throw new UnfitVolume(messageFor(root))
       },
       remove: () => void unlink(path).catch(() => {})
     }
@@ -61,16 +60,9 @@ export function createVolumeView(stages: Stages, root: string, epoch: () => numb
 
 const isName = (name: string) => name.startsWith(temporaryPrefix) && basename(name) === name
 
-/** As a change looks at its file. */
-async function look(path: string): Promise<string> {
-  try {
-    await lstat(path)
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    // What was open has been replaced: then what is there now is opened, as for a change.
-    if (isErrno(error, 'ESTALE')) return readFile(path, 'utf8')
-    throw error
-  }
+/** As a change looks at its file: first by its name, then by what that leads to. */
+async function isSeen(path: string, said: string): Promise<boolean> {
+  return (await lstat(path)).size === said.length && (await readFile(path, 'utf8')) === said
 }
 
 /** A failure says nothing of what is seen: the stage may be another authority's by now. */
@@ -82,5 +74,5 @@ function unlessLate<Result>(work: Promise<Result>): Promise<Result | undefined> 
 }
 
 function messageFor(root: string): string {
-  return `several hosts cannot serve ${root}: this host does not see at once what another host has changed there, so it could undo the change of another. Let its client of the volume keep nothing that it has looked at: for SSHFS mount with -o dir_cache=no,direct_io,attr_timeout=0,ac_attr_timeout=0,entry_timeout=0,negative_timeout=0, for GlusterFS set performance.stat-prefetch off for the volume, for NFS mount with noac,lookupcache=none; then start this host again`
+  return `several hosts cannot serve ${root}: this host does not see at once what another host has changed there, so it could undo the change of another. Let its client of the volume keep nothing that it has looked at: for SSHFS mount with -o dir_cache=no,direct_io,attr_timeout=0,ac_attr_timeout=0,entry_timeout=0,negative_timeout=0, for GlusterFS set performance.stat-prefetch off for the volume and mount it with -o entry-timeout=0,attribute-timeout=0, for NFS mount with noac,lookupcache=none; then start this host again`
 }
