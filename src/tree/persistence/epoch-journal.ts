@@ -9,7 +9,6 @@ import { mapTexts } from '../../support/map-texts.ts'
 import { relocation } from '../../support/relocate.ts'
 import { moveJournal, readTree } from './records.ts'
 
-const folderName = 'hosts'
 const filePattern = /^journal-(\d+)$/
 const pathNames = new Set([
   'path',
@@ -27,12 +26,17 @@ const spellingNames = new Set(['name', 'names'])
 /** Beside the present one. */
 const keptJournals = 2
 
+/** @param tree real path of the first root */
+export function hostsFolderOf(tree: string): string {
+  return join(tree, ownFolder, 'hosts')
+}
+
 /**
  * The journal of this epoch, which begins as a copy of the last one. Call it once no earlier authority can change a file any more.
  * @param tree real path of the first root. @throws Error
  */
 export function beginEpochJournal(tree: string, epoch: number): string {
-  const folder = join(tree, ownFolder, folderName)
+  const folder = hostsFolderOf(tree)
   const path = join(folder, `journal-${epoch}`)
   makeFolder(folder)
   const earlier = epochsIn(folder).filter((other) => other < epoch)

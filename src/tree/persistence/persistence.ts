@@ -15,10 +15,11 @@ import type { LostLeases } from '../../engine/leases/lost-leases.ts'
 import type { Tickets } from '../../engine/leases/tickets.ts'
 import type { ReadTracker } from '../../engine/seen/read-tracker.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
+import { OperationError } from '../../errors.ts'
 import { messageOf } from '../../support/error-message.ts'
 import { isInMemory } from '../../support/in-memory.ts'
 import { below } from '../../support/relocate.ts'
-import { beginEpochJournal } from './epoch-journal.ts'
+import { beginEpochJournal, hostsFolderOf } from './epoch-journal.ts'
 import { createHistoryPart } from './history-part.ts'
 import { createKeptBases } from './kept-bases.ts'
 import { createLeasePart } from './lease-part.ts'
@@ -84,7 +85,7 @@ export function createPersistence(options: PersistenceOptions) {
     try {
       return { path: beginEpochJournal(tree, epoch), isKept: true }
     } catch (error) {
-      if (error instanceof JournalFault && error.fault === 'newer') throw error
+      if (!(error instanceof JournalFault) || error.fault === 'newer') throw error
       onTrouble(
         'set-aside',
         `the state of the epoch before ${epoch} could not be read, and the host goes on without it: ${messageOf(error)}`
@@ -114,6 +115,7 @@ export function createPersistence(options: PersistenceOptions) {
       path,
       leavesForeign: isKept && settings.state_file !== null,
       isDurable: isKept,
+      isShared: isOnVolume,
       tree,
       makeFolder: () => makeStateFolder(path, files.roots, dataFolder),
       isAway: () => files.roots.some((root) => below(root.real, path) !== undefined && isGone(root)),
@@ -138,18 +140,27 @@ export function createPersistence(options: PersistenceOptions) {
      * This process has become the authority: resolves when what earlier ones have left of leases is restored.
      * @param isContinued false if no process has taken part in serving the tree until now
      * @param epoch of the authority if several hosts serve the tree: then the state is on their volume, and stays there
-     * @throws Error if a later version of this program has written the state: then this process must not serve the tree
+     * @throws Error if a later version of this program has written the state, or if several hosts share one that cannot be read or written:
+     * then this process must not serve the tree
      */
     async open(isContinued: boolean, epoch?: number): Promise<void> {
       // An engine that stops restores nothing, and must not write that down.
       if (first === undefined || revalidation.signal.aborted) return
       isOnVolume = epoch !== undefined
-      if (epoch !== undefined && state === undefined) location = chooseOnVolume(first, epoch)
-      location ??= chooseLocation(first)
-      // What a killed process has left of a tree that no process has served since.
-      if (!isContinued) removeLive(firstRoot)
-      state ??= create(first, location)
-      await state.open()
+      try {
+        if (epoch !== undefined && state === undefined) location = chooseOnVolume(first, epoch)
+        location ??= chooseLocation(first)
+        // What a killed process has left of a tree that no process has served since.
+        if (!isContinued) removeLive(firstRoot)
+        state ??= create(first, location)
+        await state.open()
+      } catch (error) {
+        if (!isOnVolume || error instanceof JournalFault) throw error
+        // The next election has another epoch.
+        state?.abandon()
+        state = undefined
+        throw withoutState(first, error)
+      }
       // If the tree lies in memory, too, both end at once.
       const isLost = location.isKept && isInMemory(dirname(location.path)) && !isInMemory(first)
       onTrouble('place', isLost ? describeInMemory(location.path) : undefined)
@@ -180,6 +191,11 @@ export function createPersistence(options: PersistenceOptions) {
     /** True if the state stays once no process serves the tree. */
     isEnabled: () => location?.isKept === true
   }
+}
+
+function withoutState(tree: string, cause: unknown): OperationError {
+  const message = `This host cannot be elected to serve the tree: the state that the hosts before have left in ${hostsFolderOf(tree)} cannot be read (${messageOf(cause)}). Nothing was done. Another host can serve it. If none does, look at that folder.`
+  return new OperationError('OVERLOADED', message, { cause, details: { retry_after_seconds: 1 } })
 }
 
 function describeInMemory(path: string): string {

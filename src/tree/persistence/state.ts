@@ -17,6 +17,8 @@ export interface StateOptions extends JournalOptions {
   readonly tree: string
   /** Makes the folder of the journal. @throws Error that says what is in the way */
   readonly makeFolder: () => void
+  /** True if several hosts serve the tree: one that forgot what the others keep would grant what is held, and repeat what was made. */
+  readonly isShared?: boolean
   /** True while the root in which the journal lies is gone: the open files have gone along with it, and take what is written. */
   readonly isAway: () => boolean
   readonly parts: readonly PersistedPart[]
@@ -55,6 +57,7 @@ export function createState(options: StateOptions) {
     path,
     tree,
     makeFolder,
+    isShared = false,
     isAway,
     parts,
     bases,
@@ -102,10 +105,11 @@ export function createState(options: StateOptions) {
       unlock()
       // Its leases and receipts count, and only a later version of this program can keep them.
       if (isOfLaterVersion(error))
-        throw new Error(
-          `the state ${path} cannot be used: ${error.message}. Start that version, or move the file away.`,
-          { cause: error }
+        throw new JournalFault(
+          'newer',
+          `the state ${path} cannot be used: ${error.message}. Start that version, or move the file away.`
         )
+      if (isShared && !(error instanceof JournalFault)) throw error
       fail(error)
     }
   }
@@ -281,8 +285,8 @@ export function createState(options: StateOptions) {
 
   return {
     /**
-     * Resolves when leases and places in line are restored. A server that forgets is better than none, so it does not fail but for one reason.
-     * @throws Error if a later version of this program has written the state
+     * Resolves when leases and places in line are restored. One server that forgets is better than none, so it does not fail but for one reason.
+     * @throws Error if a later version of this program has written the state; if it is shared, also if it cannot be read or written
      */
     open(): Promise<void> {
       if (lock !== undefined || isClosed) return Promise.resolve()

@@ -1,7 +1,9 @@
 // Hosts whose volume loses servers of its own: one of three, without which all of them go on; then two, without which none can change anything.
+// TEST_LENGTH=long has two of them die 100 times.
 import t from 'tap'
 import { lengthOf } from '../../fixtures/length.ts'
 import { errorsOf, healthOf } from '../../fixtures/processes.ts'
+import type { RunningProgram } from '../../fixtures/server.ts'
 import { until, untilWithin } from '../../fixtures/until.ts'
 import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
 import { startHost, ttlSeconds } from './fixtures/hosts.ts'
@@ -12,12 +14,17 @@ import {
   findDisorder,
   findLost,
   longestPause,
+  roleOf,
   startSupervised,
   startWriters,
   untilWritten
 } from './fixtures/writers.ts'
 
-t.setTimeout(600_000)
+/** Of two bricks that die. */
+const rounds = lengthOf({ long: 100, full: 3, short: 1 })
+/** Between their ends at most. */
+const gapMs = 200
+t.setTimeout(600_000 + rounds * 60_000)
 const files = ['a.txt', 'b.txt']
 /** Of what is expected within a few seconds. */
 const limitSeconds = 60
@@ -32,7 +39,6 @@ t.test('bricks die and come back', { skip: lacksEtcd || lacksBricks }, async (t)
     files: Object.fromEntries(files.map((file) => [file, ''])),
     clients: [{}, {}]
   })
-  const [one, two] = bricks as [Brick, Brick]
   const over = new AbortController()
   t.teardown(() => over.abort())
   const hosts = await Promise.all(
@@ -101,6 +107,14 @@ t.test('bricks die and come back', { skip: lacksEtcd || lacksBricks }, async (t)
     await untilAllWrite()
   }
 
+  async function untilNoticed(authority: RunningProgram, other: RunningProgram): Promise<void> {
+    await untilWithin(limitSeconds, 'the authority leaves', () => authority.process.exitCode !== null)
+    t.equal(authority.process.exitCode, 1, 'the authority leaves: a volume that is gone for it alone looks the same')
+    const isDegraded = async () => 'degraded' in (await healthOf(other.url))
+    await untilWithin(limitSeconds, 'the other says what is wrong', isDegraded)
+    t.equal(other.process.exitCode, null, 'the other one stays, and says what is wrong')
+  }
+
   async function disturb(what: string, begin: () => void, end: () => void): Promise<void> {
     const begunAt = performance.now()
     begin()
@@ -131,17 +145,23 @@ t.test('bricks die and come back', { skip: lacksEtcd || lacksBricks }, async (t)
   await untilServedAgain('all hung')
   await untilAllWrite()
 
-  const last = hosts.map(({ program }) => program)
-  const roles = await Promise.all(last.map(async ({ url }) => (await healthOf(url))['role']))
-  const [authority, other] = [last[roles.indexOf('authority')]!, last[roles.indexOf('relay')]!]
-  one.kill()
-  two.kill()
-  await untilWithin(limitSeconds, 'the authority leaves', () => authority.process.exitCode !== null)
-  t.equal(authority.process.exitCode, 1, 'the authority leaves: a volume that is gone for it alone looks the same')
-  await untilWithin(limitSeconds, 'the other says what is wrong', async () => 'degraded' in (await healthOf(other.url)))
-  t.equal(other.process.exitCode, null, 'the other one stays, and says what is wrong')
-  one.startAgain()
-  await untilServedAgain('two of three died', two)
+  for (let round = 0; round < rounds; round += 1) {
+    const [one, two] = [bricks[round % 3]!, bricks[(round + 1) % 3]!]
+    let roles: string[] = []
+    await untilWithin(limitSeconds, 'one serves the tree, and the other one relays', async () => {
+      roles = await Promise.all(hosts.map((host) => roleOf(host)))
+      return roles.includes('authority') && roles.includes('relay')
+    })
+    const [authority, other] = ['authority', 'relay'].map((role) => hosts[roles.indexOf(role)]!.program)
+    one.kill()
+    const gap = performance.now() + Math.random() * gapMs
+    await until(() => performance.now() > gap)
+    two.kill()
+    // Else the first brick is back before a host has noticed.
+    if (round % 2 === 0) await untilNoticed(authority!, other!)
+    one.startAgain()
+    await untilServedAgain('two of three died', two)
+  }
 
   await writers.stop()
   over.abort()
