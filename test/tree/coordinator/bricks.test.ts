@@ -35,7 +35,7 @@ const silentMs = lengthOf({ full: 30_000, short: 8000 })
 
 t.test('bricks die and come back', { skip: lacksEtcd || lacksBricks }, async (t) => {
   const etcd = await startEtcd(t)
-  const { tree, mounts, bricks, isWhole } = await makeVolume(t, {
+  const { tree, mounts, bricks, whyNotWhole } = await makeVolume(t, {
     files: Object.fromEntries(files.map((file) => [file, ''])),
     clients: [{}, {}]
   })
@@ -69,7 +69,12 @@ t.test('bricks die and come back', { skip: lacksEtcd || lacksBricks }, async (t)
 
   /** Through several proofs of the volume. */
   const untilLaterWrites = () => untilAllWrite(ttlSeconds)
-  const untilWhole = () => untilWithin(limitSeconds, 'no brick lacks a change', isWhole)
+  const untilWhole = () =>
+    untilWithin(
+      limitSeconds,
+      () => `no brick lacks a change: ${whyNotWhole()}`,
+      () => whyNotWhole() === undefined
+    )
 
   /**
    * After two of three bricks were lost, and one has been started again: a file whose name leads to different files on the two that are
