@@ -5,6 +5,7 @@ import { createCommands, type Commands } from '../../src/engine/commands/command
 import { createFirstSights, type FirstSights } from '../../src/engine/commands/first-sights.ts'
 import { createFileClock } from '../../src/engine/commands/file-clock.ts'
 import { keepBoundsOf } from '../../src/engine/commands/keep-unsaved.ts'
+import { inspectFile } from '../../src/engine/watcher/inspect-file.ts'
 import { lookAgain } from '../../src/engine/watcher/look-again.ts'
 import { createTreeChanges } from '../../src/engine/commands/tree-changes.ts'
 import { servedDirectory } from '../../src/tree/state/served-directory.ts'
@@ -38,7 +39,13 @@ export default fp(
       lookMs,
       lookAtUsed
     })
-    const firstSights = createFirstSights({ roots, parts, bounds: keepBounds, log })
+    const firstSights = createFirstSights({
+      roots,
+      parts,
+      bounds: keepBounds,
+      isWatched: (path) => app.settings.current.watcher.enabled && inspectFile(path, history) === 'different',
+      log
+    })
     app.decorate('commands', commands)
     app.decorate('firstSights', firstSights)
     app.addHook('preClose', async () => {

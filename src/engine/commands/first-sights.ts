@@ -22,6 +22,8 @@ interface Options {
   readonly parts: ExamineParts
   /** Undefined while nothing is to be kept. */
   readonly bounds: () => KeepBounds | undefined
+  /** Whether the watcher is about to examine it, and to count it with other changes: in the middle of a checkout HEAD differs from all. */
+  readonly isWatched: (path: string) => boolean
   readonly log: Logger
 }
 
@@ -31,7 +33,7 @@ const startMs = 500
 const settleMs = 200
 const timeoutMs = 60_000
 
-export function createFirstSights({ roots, parts, bounds, log }: Options) {
+export function createFirstSights({ roots, parts, bounds, isWatched, log }: Options) {
   const rounds = createSharedRounds<void>()
   const watchers: FSWatcher[] = []
   let timer: NodeJS.Timeout | undefined
@@ -53,9 +55,13 @@ export function createFirstSights({ roots, parts, bounds, log }: Options) {
       return
     }
     if (unsaved.isComplete) await noteCommitted(root, unsaved.files, upTo)
-    const { left } = await keepUnsaved(unsaved.files.keys(), parts, now)
+    const { left } = await keepUnsaved(unwatched(unsaved.files.keys()), parts, now)
     if (left > 0 || !unsaved.isComplete)
       log.info({ left }, 'not all files that differ from HEAD are kept (hooks.keep_files, hooks.keep_bytes)')
+  }
+
+  function* unwatched(paths: Iterable<string>): Iterable<string> {
+    for (const path of paths) if (!isWatched(path)) yield path
   }
 
   /** A file that is gone may have been moved: what differs from HEAD then is another name. */
