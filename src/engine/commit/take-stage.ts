@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno } from '../../errors.ts'
+import { entryAt } from '../../support/is-there.ts'
 import { replaceFile } from '../../support/replace-file.ts'
 import { isSameFile } from '../../support/same-file.ts'
 import type { Directory } from '../files/directory.ts'
@@ -99,8 +100,7 @@ function empty(folder: string, kept: string, root: string): void {
 
 /** A rename from one name of a file to another one leaves both. GlusterFS gives a file its former name back if it puts the folder right later. */
 function move(from: string, to: string): void {
-  const [one, other] = [from, to].map((path) => lstatSync(path, { bigint: true, throwIfNoEntry: false }))
-  if (isSameFile(one, other)) unlinkSync(from)
+  if (isSameFile(entryAt(from), entryAt(to))) unlinkSync(from)
   else renameSync(from, to)
 }
 

@@ -29,7 +29,7 @@ export function createVolumeProof(stages: Stages, roots: readonly Root[], ttlSec
     /** @throws OperationError if a root is not usable, or does not answer within the time of one lease */
     async assertUsable(): Promise<void> {
       const trouble = await probeRoots(ttlSeconds * 1000)
-      if (trouble !== undefined) throw withoutVolume(trouble)
+      if (trouble !== undefined) throw notElected(trouble)
     },
     /**
      * Makes the smallest change in the stage of each root, unless a proof is under way.
@@ -59,7 +59,8 @@ export function createVolumeProof(stages: Stages, roots: readonly Root[], ttlSec
   }
 }
 
-function withoutVolume(trouble: string): OperationError {
+/** @param trouble a sentence */
+export function notElected(trouble: string): OperationError {
   const message = `This host cannot be elected to serve the tree: ${trouble} Nothing was done. Another host can serve it.`
   return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
 }

@@ -15,10 +15,10 @@ import type { LostLeases } from '../../engine/leases/lost-leases.ts'
 import type { Tickets } from '../../engine/leases/tickets.ts'
 import type { ReadTracker } from '../../engine/seen/read-tracker.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
-import { OperationError } from '../../errors.ts'
 import { messageOf } from '../../support/error-message.ts'
 import { isInMemory } from '../../support/in-memory.ts'
 import { below } from '../../support/relocate.ts'
+import { notElected } from '../coordinator/volume-proof.ts'
 import { beginEpochJournal, hostsFolderOf } from './epoch-journal.ts'
 import { createHistoryPart } from './history-part.ts'
 import { createKeptBases } from './kept-bases.ts'
@@ -159,7 +159,7 @@ export function createPersistence(options: PersistenceOptions) {
         // The next election has another epoch.
         state?.abandon()
         state = undefined
-        throw withoutState(first, error)
+        throw notElected(describeUnread(first, error))
       }
       // If the tree lies in memory, too, both end at once.
       const isLost = location.isKept && isInMemory(dirname(location.path)) && !isInMemory(first)
@@ -193,9 +193,8 @@ export function createPersistence(options: PersistenceOptions) {
   }
 }
 
-function withoutState(tree: string, cause: unknown): OperationError {
-  const message = `This host cannot be elected to serve the tree: the state that the hosts before have left in ${hostsFolderOf(tree)} cannot be read (${messageOf(cause)}). Nothing was done. Another host can serve it. If none does, look at that folder.`
-  return new OperationError('OVERLOADED', message, { cause, details: { retry_after_seconds: 1 } })
+function describeUnread(tree: string, error: unknown): string {
+  return `the state that the hosts before have left in ${hostsFolderOf(tree)} cannot be read (${messageOf(error)}); if no other host can, look at that folder.`
 }
 
 function describeInMemory(path: string): string {
