@@ -18,7 +18,7 @@ export const maxHeldMs = 10_000
 
 interface Held {
   readonly now: Now
-  /** When the first of its changes was seen. */
+  /** When the first of its changes was seen, by performance.now(). */
   readonly since: number
   readonly suspects: Suspects
 }
@@ -60,7 +60,7 @@ export function createHeldChanges(
     const now: Now = there.kind === 'file' ? { kind: 'file', hash: there.hash, identity: there.identity } : there
     suspects.remember(path, all)
     states.find(path, verdict.commands)
-    held.set(path, { now, since: held.get(path)?.since ?? Date.now(), suspects: all })
+    held.set(path, { now, since: held.get(path)?.since ?? performance.now(), suspects: all })
     timer ??= setTimeout(releaseOld, maxHeldMs).unref()
     return 'held'
   }
@@ -88,7 +88,7 @@ export function createHeldChanges(
 
   function releaseOld(): void {
     timer = undefined
-    const before = Date.now() - maxHeldMs
+    const before = performance.now() - maxHeldMs
     logHeld((_verdict, { since }) => since <= before, true)
     const oldest = Math.min(...[...held.values()].map(({ since }) => since))
     if (oldest < Infinity) timer = setTimeout(releaseOld, Math.max(1, oldest - before)).unref()

@@ -50,12 +50,10 @@ export function createLostLeases(rememberMs: number) {
 
   function record(lease: Pick<Lease, 'path' | 'agentId' | 'fencingToken'>, end: LeaseEnd, at = Date.now()): void {
     const { path, agentId, fencingToken } = lease
-    if (!isRemembered(at)) return
+    if (rememberMs === 0) return
     add(agentId, { path, fencingToken, end, at, isTold: false, isRead: false })
     notify(agentId, lockKey(path))
   }
-
-  const isRemembered = (at: number): boolean => rememberMs > 0 && at + rememberMs > Date.now()
 
   function add(agentId: string, loss: LostLease): void {
     const losses = lossesOf(agentId) ?? { byKey: new Map<string, LostLease>(), unreported: [] }
@@ -124,9 +122,9 @@ export function createLostLeases(rememberMs: number) {
       for (const [agentId, { byKey }] of agents.entries())
         for (const loss of byKey.values()) if (!loss.isTold || !loss.isRead) yield { ...loss, agentId }
     },
-    /** Restores a loss of an earlier process. */
+    /** Restores a loss of an earlier process, for as long as a new one: the clocks of the two may differ. */
     restore({ agentId, ...loss }: LossState): void {
-      if (isRemembered(loss.at)) add(agentId, loss)
+      if (rememberMs > 0) add(agentId, loss)
     }
   }
 }

@@ -1,4 +1,5 @@
 // The receipts of all requests, within bounds of age and bytes.
+import { systemClock } from '../locks/clock.ts'
 import type { Outcome, Receipt, ReceiptKey } from './receipt.ts'
 
 export interface ReceiptBounds {
@@ -7,6 +8,7 @@ export interface ReceiptBounds {
   readonly maxBytesPerAgent: number
   /** Of all agents; the one that holds most makes room. */
   readonly maxBytes: number
+  /** A clock that nobody sets: a change whose receipt is forgotten early is made twice. */
   readonly now?: () => number
 }
 
@@ -34,7 +36,8 @@ const heavyShare = 1 / 4
 /** In memory, beside the answer. */
 const entryBytes = 400
 
-export function createReceiptEntries({ keepMs, maxBytesPerAgent, maxBytes, now = Date.now }: ReceiptBounds) {
+export function createReceiptEntries(bounds: ReceiptBounds) {
+  const { keepMs, maxBytesPerAgent, maxBytes, now = () => systemClock.now() } = bounds
   const shares = new Map<string, Share>()
   /** By their last change, the oldest first. */
   const all = new Set<ReceiptEntry>()
@@ -46,8 +49,8 @@ export function createReceiptEntries({ keepMs, maxBytesPerAgent, maxBytes, now =
   }
 
   /** Of a request that has none. */
-  function add(request: Pick<ReceiptEntry, 'agentId' | 'requestId' | 'digest' | 'at'>): ReceiptEntry {
-    const entry: ReceiptEntry = { ...request, receipts: new Map(), bytes: 0, running: undefined, calls: 0 }
+  function add(request: Pick<ReceiptEntry, 'agentId' | 'requestId' | 'digest'>): ReceiptEntry {
+    const entry: ReceiptEntry = { ...request, receipts: new Map(), at: now(), bytes: 0, running: undefined, calls: 0 }
     const share = shares.get(entry.agentId) ?? { entries: new Map(), bytes: 0 }
     shares.set(entry.agentId, share)
     share.entries.set(entry.requestId, entry)

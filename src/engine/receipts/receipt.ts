@@ -13,7 +13,7 @@ export interface Receipt {
   readonly index: number
   /** Of the operation and the whole input. */
   readonly digest: string
-  /** Milliseconds since the epoch. */
+  /** When it was answered, in milliseconds since the epoch: for people. */
   readonly at: number
   readonly outcome: Outcome
   /** Present until it is known that the change was made. */

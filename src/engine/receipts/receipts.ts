@@ -56,7 +56,6 @@ export interface OwnReceipt {
 export type Receipts = ReturnType<typeof createReceipts>
 
 export function createReceipts(options: ReceiptBounds) {
-  const { now = Date.now } = options
   const entries = createReceiptEntries(options)
   const changes = createListeners<[change: ReceiptChange]>()
   const lineages = createListeners<[]>()
@@ -76,7 +75,7 @@ export function createReceipts(options: ReceiptBounds) {
 
   function ownReceiptOf(entry: ReceiptEntry, index: number, isNamedByCaller: boolean): OwnReceipt {
     const { agentId, requestId, digest } = entry
-    const receiptOf = (outcome: Outcome) => ({ agentId, requestId, index, digest, at: now(), outcome })
+    const receiptOf = (outcome: Outcome) => ({ agentId, requestId, index, digest, at: Date.now(), outcome })
     return {
       isNamedByCaller,
       item: (itemIndex) => ownReceiptOf(entry, itemIndex, isNamedByCaller),
@@ -131,7 +130,7 @@ export function createReceipts(options: ReceiptBounds) {
   }
 
   function begin({ agentId, requestId, digest }: Request): ReceiptEntry {
-    return entries.add({ agentId, requestId, digest, at: now() })
+    return entries.add({ agentId, requestId, digest })
   }
 
   /** Nothing is known of a change that was made under another journal. */
@@ -185,20 +184,21 @@ export function createReceipts(options: ReceiptBounds) {
     *all(): Generator<Receipt> {
       for (const entry of entries.byLastChange()) yield* entry.receipts.values()
     },
-    /** Receipts of earlier processes, the oldest first. @param judge of a change that a killed process was about to make */
+    /**
+     * Receipts of earlier processes, the oldest first. Their time begins anew: nobody knows how far the clocks of those were from this one's.
+     * @param judge of a change that a killed process was about to make
+     */
     restore(restored: Iterable<Receipt>, judge: (intent: Intent) => Verdict): void {
       for (const { intent, ...receipt } of restored) {
-        const { agentId, requestId, digest, at } = receipt
+        const { agentId, requestId, digest } = receipt
         const known = entries.find(receipt)
         if (known !== undefined && (known.digest !== digest || known.receipts.has(receipt.index))) continue
-        // The clock may have been set back meanwhile.
-        const entry = known ?? entries.add({ agentId, requestId, digest, at: Math.min(at, now()) })
+        const entry = known ?? entries.add({ agentId, requestId, digest })
         if (intent === undefined) entries.put(entry, receipt)
         else settleJudged(entry, { ...receipt, intent }, judge(intent))
         if (entry.receipts.size === 0 && entry.calls === 0) entries.remove(entry)
         entries.makeRoom(agentId)
       }
-      entries.forgetOld()
     },
     get bytes(): number {
       return entries.bytes

@@ -40,7 +40,7 @@ interface Session {
   away: NodeJS.Timeout | undefined
   /** Call it when there is a new one. */
   renew: () => void
-  /** Milliseconds since the epoch. */
+  /** By performance.now(). */
   lastUsed: number
 }
 
@@ -144,7 +144,7 @@ export function createMcpSessions(options: McpSessionsOptions) {
       hadStream: false,
       away: undefined,
       renew: () => {},
-      lastUsed: Date.now()
+      lastUsed: performance.now()
     }
     const server = createMcpServer(serverOptions, {
       onCancelled: (requestId) => endCancelled(transport, requestId),
@@ -174,7 +174,7 @@ export function createMcpSessions(options: McpSessionsOptions) {
     clearTimeout(session.away)
     response.once('close', () => {
       session.open -= 1
-      session.lastUsed = Date.now()
+      session.lastUsed = performance.now()
       if (session.open === 0) awaitReturn(session)
     })
   }
@@ -202,7 +202,7 @@ export function createMcpSessions(options: McpSessionsOptions) {
   }
 
   function endIdleSessions(): void {
-    const limit = Date.now() - sessionIdleMs
+    const limit = performance.now() - sessionIdleMs
     for (const { transport, open, lastUsed } of sessions.values()) {
       if (open === 0 && lastUsed < limit) transport.close().catch(onError)
     }

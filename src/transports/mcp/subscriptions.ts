@@ -27,7 +27,7 @@ export function createSubscriptions(options: SubscriptionsOptions) {
   const ends = new Map<string, () => void>()
   /** Changed since their last notice; no more than there are subscriptions. */
   const changed = new Set<string>()
-  /** When each file's last notice was given to the present stream: of one that is dead, it may have arrived or not. */
+  /** When each file's last notice was given to the present stream: of one that is dead, it may have arrived or not. By performance.now(). */
   const sent = new Map<string, number>()
   let pause: NodeJS.Timeout | undefined
   let isClosed = false
@@ -46,7 +46,7 @@ export function createSubscriptions(options: SubscriptionsOptions) {
     const due = [...changed]
     changed.clear()
     for (const uri of due) {
-      sent.set(uri, Date.now())
+      sent.set(uri, performance.now())
       send(uri)
     }
   }
@@ -99,7 +99,7 @@ export function createSubscriptions(options: SubscriptionsOptions) {
     },
     /** A new stream carries the notices from now on, and those again that the one before may not have delivered. */
     renew: (): void => {
-      const since = Date.now() - unconfirmedMs
+      const since = performance.now() - unconfirmedMs
       for (const [uri, at] of sent) if (at > since) changed.add(uri)
       sent.clear()
       if (pause === undefined) flush()

@@ -1,10 +1,11 @@
-// A step of the wall clock changes what times answers show, and nothing about the leases.
+// A step of the wall clock changes what times answers show, and nothing about leases, lost ones, and changes that were made.
 import t, { type Test } from 'tap'
 import type { Answer } from '../../fixtures/clients.ts'
 import { call } from '../../fixtures/processes.ts'
 import { programPath } from '../../fixtures/server.ts'
 import { startStdio, type StdioProgram } from '../../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
+import { until } from '../../fixtures/until.ts'
 
 const hourMs = 3_600_000
 const ask = { filepaths: ['f'], agent_id: 'ann' }
@@ -51,3 +52,44 @@ for (const stepMs of [hourMs, -hourMs]) {
     t.ok(isWhole(listed), `${secondsLeft(listed)} s left to another process`)
   })
 }
+
+const append = { path: 'f', content: '+', agent_id: 'ann', request_id: 'r' }
+
+for (const stepMs of [hourMs, -hourMs]) {
+  t.test(`the wall clock is set by ${stepMs / hourMs} h: a change that is asked for again is made once`, async (t) => {
+    const [tree, clock] = [makeTree(t, { f: 'one' }), makeTree(t, { offset: '0' })]
+    const first = startUnderClock(t, tree, clock)
+    await call(first, 'async_read', { path: 'f' })
+    const second = startUnderClock(t, tree, clock)
+    const { hash } = await call(second, 'async_append', append)
+    const repeatAt = async (program: StdioProgram) => {
+      t.match(await call(program, 'async_append', append), { status: 'ok', hash })
+      t.equal(tree.read('f'), 'one+')
+    }
+    clock.write('offset', String(stepMs))
+    await repeatAt(second)
+    await first.end('SIGKILL')
+    await repeatAt(second)
+    const third = startUnderClock(t, tree, clock)
+    await call(third, 'async_read', { path: 'f' })
+    clock.write('offset', String(3 * stepMs))
+    await second.end('SIGKILL')
+    await repeatAt(third)
+  })
+}
+
+t.test('the wall clock is set by 2 h: a lease that was lost before stays lost', async (t) => {
+  const [tree, clock] = [makeTree(t, { f: 'one' }), makeTree(t, { offset: '0' })]
+  const first = startUnderClock(t, tree, clock)
+  await call(first, 'async_read', { path: 'f' })
+  const second = startUnderClock(t, tree, clock)
+  const granted = await call(second, 'lock_try', { ...ask, ttl_seconds: 0.05 })
+  const { fencing_token } = granted['results'][0]
+  const isFree = async () => (await call(second, 'lock_status', { filepaths: ['f'] }))['results'][0].holder === null
+  await until(isFree)
+  clock.write('offset', String(2 * hourMs))
+  await first.end('SIGKILL')
+  const { request_id: _, ...write } = append
+  t.match(await call(second, 'async_append', write), { error_code: 'LEASE_LOST', details: { fencing_token } })
+  t.equal(tree.read('f'), 'one')
+})
