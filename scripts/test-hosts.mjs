@@ -41,7 +41,7 @@ const suites = [
 ]
 
 /** Of these each host has a mount of its own. */
-const suitesOfVolume = ['bricks', 'clocks', 'faults', 'fencing', 'linear', 'network'].map(
+const suitesOfVolume = ['bricks', 'clocks', 'cut-host', 'faults', 'fencing', 'linear', 'network'].map(
   (name) => `coordinator/${name}`
 )
 

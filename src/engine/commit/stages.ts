@@ -111,7 +111,9 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
     async touch(): Promise<void> {
       await Promise.all(stages.map(({ stage }) => writeFile(stage.at(touched), '')))
     },
-    /** Whether a change is in doubt. */
+    /** The next authority might not find what this one has answered: this process must not go on. */
+    doubt: () => void (isInDoubt = true),
+    /** Whether a change is in doubt, or an answer. */
     isInDoubt: () => isInDoubt,
     /** Makes or replaces a file in the stage of the first root, by a rename as of any change. */
     async replace(name: string, text: string): Promise<void> {

@@ -139,7 +139,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
   }
 
   async function stand(): Promise<boolean> {
-    await volume.assertUsable()
+    await volume.assertUsable(lastEpoch !== undefined)
     refuseLocalServer(roots)
     for (const root of options.roots) {
       refuseMountsBelow(root.real)

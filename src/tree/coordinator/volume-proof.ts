@@ -8,8 +8,11 @@ import { messageOf } from '../../support/error-message.ts'
 
 /** So long may a change of the volume take, in times of one lease: slow is not lost. */
 const proofLeases = 2
+
 /** That a volume is full all hosts would find, and what this process lacks may come back. */
-const lacks = ['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM']
+export function isLack(error: unknown): boolean {
+  return isErrno(error, 'ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM')
+}
 
 export function createVolumeProof(stages: Stages, roots: readonly Root[], ttlSeconds: number) {
   const probeRoots = createRootProbe(roots)
@@ -26,10 +29,15 @@ export function createVolumeProof(stages: Stages, roots: readonly Root[], ttlSec
   }
 
   return {
-    /** @throws OperationError if a root is not usable, or does not answer within the time of one lease */
-    async assertUsable(): Promise<void> {
+    /**
+     * @param wasUsed whether this process has been the authority: then it must leave, for its relays wait for it
+     * @throws OperationError if a root is not usable, or does not answer within the time of one lease
+     */
+    async assertUsable(wasUsed: boolean): Promise<void> {
       const trouble = await probeRoots(ttlSeconds * 1000)
-      if (trouble !== undefined) throw notElected(trouble)
+      if (trouble === undefined) return
+      isLost ||= wasUsed
+      throw notElected(trouble)
     },
     /**
      * Makes the smallest change in the stage of each root, unless a proof is under way.
@@ -44,7 +52,7 @@ export function createVolumeProof(stages: Stages, roots: readonly Root[], ttlSec
         return undefined
       } catch (error) {
         // Once the lease may have ended, another authority may have taken the stage: then the failure says nothing of the volume.
-        if (!isLeased() || isErrno(error, ...lacks)) return undefined
+        if (!isLeased() || isLack(error)) return undefined
         isLost = true
         return messageOf(error)
       } finally {

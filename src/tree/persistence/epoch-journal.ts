@@ -1,5 +1,5 @@
 // The journals of a tree of several hosts: one file for each epoch, on the volume. A late writer adds to that of its own epoch only.
-import { copyFileSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { lockKey } from '../../engine/files/lock-key.ts'
@@ -52,11 +52,11 @@ export function beginEpochJournal(tree: string, epoch: number): string {
   return path
 }
 
-/** The last authority may have had the volume at another path. */
+/** The last authority may have had the volume at another path. The copy is on the volume before it gets its name. */
 function copyJournal(last: string, copy: string, tree: string): void {
   const bytes = readFileSync(last)
-  if (readTree(bytes) === tree) return copyFileSync(last, copy)
-  writeFileSync(copy, moveJournal(bytes, tree, moveRecord(tree)), { mode: 0o600, flush: true })
+  const moved = readTree(bytes) === tree ? bytes : moveJournal(bytes, tree, moveRecord(tree))
+  writeFileSync(copy, moved, { mode: 0o600, flush: true })
 }
 
 function moveRecord(to: string) {

@@ -35,8 +35,8 @@ export interface SetAside {
 export type Journal = ReturnType<typeof createJournal>
 
 const noFollow = constants.O_NOFOLLOW ?? 0
-const openFlags = constants.O_RDWR | noFollow | (constants.O_NONBLOCK ?? 0)
-const createFlags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | noFollow
+const flags = constants.O_RDWR | noFollow | (constants.O_NONBLOCK ?? 0)
+const toCreate = constants.O_CREAT | constants.O_EXCL
 const chunkCharacters = 262_144
 const unusable = ['EACCES', 'EPERM', 'ELOOP', 'EISDIR', 'ENXIO', 'EMLINK', 'ERR_FS_FILE_TOO_LARGE']
 
@@ -45,16 +45,19 @@ export interface JournalOptions {
   readonly leavesForeign?: boolean
   /** False if it need not survive a power loss: then nothing is synced. */
   readonly isDurable?: boolean
+  /** True if it must survive the loss of this host: a network volume may answer a write before its servers have it. */
+  readonly isShared?: boolean
 }
 
 /** @param tree real path of the first root. The caller holds the lock of the state. */
 export function createJournal(
   path: string,
   tree: string,
-  { leavesForeign = false, isDurable = true }: JournalOptions = {}
+  { leavesForeign = false, isDurable = true, isShared = false }: JournalOptions = {}
 ) {
   /** The file of the rewrite. There is only ever one, and one that was left behind is removed. */
   const temporary = `${path}.new`
+  const openFlags = flags | (isShared ? (constants.O_DSYNC ?? 0) : 0)
   let fd: number | undefined
   let writer = new LineWriter()
   let generation = 0
@@ -96,7 +99,7 @@ export function createJournal(
     const lines = new LineWriter()
     const text = lines.header({ tree, generation: generation + 1 }) + lines.endOfSnapshot()
     rmSync(temporary, { force: true })
-    const created = openSync(temporary, createFlags, 0o600)
+    const created = openSync(temporary, openFlags | toCreate, 0o600)
     try {
       writeAll(created, text, 0)
       renameSync(temporary, path)
@@ -118,7 +121,7 @@ export function createJournal(
   async function writeSnapshot(records: Iterable<string>): Promise<void> {
     const lines = new LineWriter()
     await rm(temporary, { force: true })
-    const file = await open(temporary, createFlags, 0o600)
+    const file = await open(temporary, flags | toCreate, 0o600)
     let written = 0
     try {
       let text = lines.header({ tree, generation: generation + 1 })
@@ -136,7 +139,7 @@ export function createJournal(
     // The next process may have the file by now.
     if (fd === undefined) throw new Error('the journal is closed')
     // No await from here to the rename: no record can come between.
-    const opened = openSync(temporary, constants.O_RDWR | noFollow)
+    const opened = openSync(temporary, openFlags)
     try {
       const late = (meanwhile ?? []).map((json) => lines.line(json)).join('')
       const end = written + writeAll(opened, late, written)

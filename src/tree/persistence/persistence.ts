@@ -18,7 +18,7 @@ import type { Receipts } from '../../engine/receipts/receipts.ts'
 import { messageOf } from '../../support/error-message.ts'
 import { isInMemory } from '../../support/in-memory.ts'
 import { below } from '../../support/relocate.ts'
-import { notElected } from '../coordinator/volume-proof.ts'
+import { isLack, notElected } from '../coordinator/volume-proof.ts'
 import { beginEpochJournal, hostsFolderOf } from './epoch-journal.ts'
 import { createHistoryPart } from './history-part.ts'
 import { createKeptBases } from './kept-bases.ts'
@@ -66,7 +66,7 @@ export interface PersistenceOptions {
 const dayMs = 86_400_000
 
 export function createPersistence(options: PersistenceOptions) {
-  const { settings, followsOthers, dataFolder, files, bases, locks, history, log, onTrouble } = options
+  const { settings, followsOthers, dataFolder, files, commits, bases, locks, history, log, onTrouble } = options
   const [firstRoot] = files.roots
   const [first, ...others] = files.roots.map(({ real }) => real)
   const revalidation = new AbortController()
@@ -108,6 +108,11 @@ export function createPersistence(options: PersistenceOptions) {
     return kept
   }
 
+  /** What the system lacks may come back, and the next host would lack it, too. */
+  function leaveUnlessLacking(error: unknown): void {
+    if (!isLack(error)) commits.stages?.doubt()
+  }
+
   function create(tree: string, { path, isKept }: StateLocation) {
     const check = createRevalidation({ files, bases, history, locks, log }, revalidation.signal)
     const receiptPart = createReceiptPart(options)
@@ -115,7 +120,7 @@ export function createPersistence(options: PersistenceOptions) {
       path,
       leavesForeign: isKept && settings.state_file !== null,
       isDurable: isKept,
-      isShared: isOnVolume,
+      onUnwritten: isOnVolume ? leaveUnlessLacking : undefined,
       tree,
       makeFolder: () => makeStateFolder(path, files.roots, dataFolder),
       isAway: () => files.roots.some((root) => below(root.real, path) !== undefined && isGone(root)),

@@ -10,15 +10,18 @@ import { lockState, type StateLock } from './state-location.ts'
 import { JournalFault, toJson } from './records.ts'
 import { messageOf } from '../../support/error-message.ts'
 
-export interface StateOptions extends JournalOptions {
+export interface StateOptions extends Omit<JournalOptions, 'isShared'> {
   /** Of the journal. */
   readonly path: string
   /** Real path of the first root. */
   readonly tree: string
   /** Makes the folder of the journal. @throws Error that says what is in the way */
   readonly makeFolder: () => void
-  /** True if several hosts serve the tree: one that forgot what the others keep would grant what is held, and repeat what was made. */
-  readonly isShared?: boolean
+  /**
+   * Called if a record cannot be written that another host must know. Undefined if one host serves the tree: one of several that forgot what
+   * the others keep would grant what is held, and repeat what was made.
+   */
+  readonly onUnwritten?: ((error: unknown) => void) | undefined
   /** True while the root in which the journal lies is gone: the open files have gone along with it, and take what is written. */
   readonly isAway: () => boolean
   readonly parts: readonly PersistedPart[]
@@ -57,7 +60,7 @@ export function createState(options: StateOptions) {
     path,
     tree,
     makeFolder,
-    isShared = false,
+    onUnwritten,
     isAway,
     parts,
     bases,
@@ -67,7 +70,8 @@ export function createState(options: StateOptions) {
     onTrouble,
     onRestored
   } = options
-  const journal = createJournal(path, tree, options)
+  const isShared = onUnwritten !== undefined
+  const journal = createJournal(path, tree, { ...options, isShared })
   const records = gatherRecords(parts, {
     append,
     flushLater
@@ -170,6 +174,7 @@ export function createState(options: StateOptions) {
     try {
       journal.append(lines)
     } catch (error) {
+      onUnwritten?.(error)
       fail(error)
     }
   }
