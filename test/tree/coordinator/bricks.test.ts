@@ -170,6 +170,7 @@ t.test('bricks die and come back', { skip: lacksEtcd || lacksBricks }, async (t)
 
   await writers.stop()
   over.abort()
+  await untilWithin(limitSeconds, 'the test can read', () => serves(mounts[0]!))
   t.strictSame(findLost(tree, files, written), [], `of ${written.length} lines`)
   t.strictSame(findDisorder(tree, files, written), [])
   t.strictSame(findDenied(tree, refused), [], `of ${refused.length} lines that were refused`)
