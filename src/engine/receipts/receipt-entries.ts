@@ -16,6 +16,7 @@ export interface ReceiptBounds {
 export interface ReceiptEntry extends ReceiptKey {
   readonly digest: string
   readonly receipts: Map<number, Receipt>
+  /** When a call of that name last ended, by the clock of the bounds. */
   at: number
   bytes: number
   /** Settles when the call under way ends. */
