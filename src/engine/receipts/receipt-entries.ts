@@ -8,7 +8,7 @@ export interface ReceiptBounds {
   readonly maxBytesPerAgent: number
   /** Of all agents; the one that holds most makes room. */
   readonly maxBytes: number
-  /** A clock that nobody sets: a change whose receipt is forgotten early is made twice. */
+  /** A monotonic clock: a change whose receipt is forgotten early is made twice. */
   readonly now?: () => number
 }
 

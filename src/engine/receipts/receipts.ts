@@ -185,7 +185,7 @@ export function createReceipts(options: ReceiptBounds) {
       for (const entry of entries.byLastChange()) yield* entry.receipts.values()
     },
     /**
-     * Receipts of earlier processes, the oldest first. Their time begins anew: nobody knows how far the clocks of those were from this one's.
+     * Receipts of earlier processes, the oldest first. Their time begins anew: the clocks of two processes may be any time apart.
      * @param judge of a change that a killed process was about to make
      */
     restore(restored: Iterable<Receipt>, judge: (intent: Intent) => Verdict): void {

@@ -1,4 +1,4 @@
-// A host that is cut off from its volume, and that nobody asks for anything: it leaves, and what it has answered is known to the next one.
+// A host that is cut off from its volume leaves, though no relay asks it for anything, and the next host knows the leases that it has answered.
 import t, { type Test } from 'tap'
 import type { Answer } from '../../fixtures/clients.ts'
 import { post } from '../../fixtures/processes.ts'

@@ -31,7 +31,7 @@ const keeping: Record<string, readonly ['gluster' | 'sshfs', Volume, RegExp]> = 
 }
 
 /** A volume that is slow at the moment of the look shows nothing, and the host joins: then another one looks. */
-async function untilRefused(start: () => Promise<RunningProgram>): Promise<RunningProgram> {
+async function untilRefused(start: () => Promise<RunningProgram>, tries = 5): Promise<RunningProgram> {
   const program = await start()
   let role = ''
   await untilWithin(60, 'the host joins or ends', async () => {
@@ -39,8 +39,9 @@ async function untilRefused(start: () => Promise<RunningProgram>): Promise<Runni
     return program.process.exitCode !== null || role === 'relay'
   })
   if (role !== 'relay') return program
+  if (tries === 1) throw new Error('each host joins')
   await program.stop('SIGKILL')
-  return untilRefused(start)
+  return untilRefused(start, tries - 1)
 }
 
 for (const [name, [kind, volume, advice]] of Object.entries(keeping))
