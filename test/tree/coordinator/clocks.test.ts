@@ -64,6 +64,7 @@ t.test(
     const { written, stop } = startWriters(t, { tree, files, hosts: members, clientsPerHost })
     const untilBothServe = () => until(async () => (await roles()).toSorted().join() === 'authority,relay')
     await untilBothServe()
+    const filepaths = [tree.path('held.txt')]
     /** On a busy machine the host may just be elected anew, or end and be started again. */
     async function ask(operation: string, input: object): Promise<Answer> {
       let answer: Answer | undefined
@@ -73,7 +74,7 @@ t.test(
       })
       return answer!
     }
-    const held = await ask('lock_try', { filepaths: ['held.txt'], agent_id: 'holder', ttl_seconds: heldSeconds })
+    const held = await ask('lock_try', { filepaths, agent_id: 'holder', ttl_seconds: heldSeconds })
     const { fencing_token } = held['results'][0]
 
     async function play(role: 'authority' | 'relay', seconds: number): Promise<void> {
@@ -113,7 +114,7 @@ t.test(
     if (isLong) t.ok(pause < backMs)
     await untilBothServe()
     t.match(
-      await ask('lock_status', { filepaths: ['held.txt'], agent_id: 'holder' }),
+      await ask('lock_status', { filepaths, agent_id: 'holder' }),
       { results: [{ held_by_me: true, fencing_token }] },
       'the lease goes on'
     )
