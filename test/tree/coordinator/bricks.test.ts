@@ -7,7 +7,8 @@ import type { RunningProgram } from '../../fixtures/server.ts'
 import { until, untilWithin } from '../../fixtures/until.ts'
 import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
 import { startHost, ttlSeconds } from './fixtures/hosts.ts'
-import { lacksBricks, makeVolume, serves, type Brick } from './fixtures/volumes.ts'
+import type { Brick } from './fixtures/mounting.ts'
+import { lacksBricks, makeVolume, serves } from './fixtures/volumes.ts'
 import {
   backMs,
   findDenied,
