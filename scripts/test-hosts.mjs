@@ -1,6 +1,6 @@
 // Runs suites of one host, unchanged, on three instances behind HAProxy that etcd elects; without names those that are known to run so.
 // usage: npm run test:hosts -- [name ...]
-// With --volume, tests of several hosts on a volume that each host mounts for itself: npm run test:hosts -- --volume gluster [name ...], or sshfs
+// With --volume, tests of several hosts on a volume that each host mounts for itself: npm run test:hosts -- --volume gluster [name ...], or nfs, or sshfs
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -41,7 +41,7 @@ const suites = [
 ]
 
 /** Of these each host has a mount of its own. */
-const suitesOfVolume = ['bricks', 'clocks', 'cut-host', 'faults', 'fencing', 'linear', 'network'].map(
+const suitesOfVolume = ['bricks', 'clocks', 'cut-host', 'faults', 'fencing', 'linear', 'network', 'unreachable'].map(
   (name) => `coordinator/${name}`
 )
 

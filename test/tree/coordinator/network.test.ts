@@ -7,7 +7,7 @@ import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
 import { startHost, ttlSeconds } from './fixtures/hosts.ts'
 import { testInNamespaces } from './fixtures/in-namespaces.ts'
 import { createNetworks, lacksNamespaces, type Machine, type Network } from './fixtures/network.ts'
-import { lacksBricks, lacksVolume, makeVolume, serves, type Mount } from './fixtures/volumes.ts'
+import { lacksCables, lacksVolume, makeVolume, serves, type Mount } from './fixtures/volumes.ts'
 import {
   backMs,
   findDenied,
@@ -47,7 +47,7 @@ const cuts: readonly Cut[] = [
   { title: 'the relay from etcd and from the authority', role: 'relay', from: ['etcd', 'hosts'] },
   { title: 'the authority from etcd', role: 'authority', from: ['etcd'] },
   { title: 'the hosts from one another', role: 'relay', from: ['hosts'] },
-  ...(lacksBricks === false ? cutsOfVolume : [])
+  ...(lacksCables === false ? cutsOfVolume : [])
 ]
 const rounds = lengthOf({ long: 10 * cuts.length, full: cuts.length, short: 1 })
 

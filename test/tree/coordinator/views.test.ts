@@ -6,13 +6,13 @@ import { untilWithin } from '../../fixtures/until.ts'
 import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
 import { startHost } from './fixtures/hosts.ts'
 import { roleOf } from './fixtures/writers.ts'
-import { makeVolumeOf, whyNotOn } from './fixtures/volumes.ts'
+import { makeVolumeOf, whyNotOn, type KindName } from './fixtures/volumes.ts'
 
 const append = (url: string) => post(url, 'async_append', { path: 'a.txt', content: 'line\n' })
 
 type Volume = Partial<Parameters<typeof makeVolumeOf>[2]>
 
-async function startFirst(t: Test, kind: 'gluster' | 'sshfs', volume: Volume) {
+async function startFirst(t: Test, kind: KindName, volume: Volume) {
   const etcd = await startEtcd(t)
   const { mounts } = await makeVolumeOf(kind, t, { files: { 'a.txt': '' }, clients: [{}, {}], ...volume })
   const first = await startHost(t, { etcd, ...mounts[0]! })
@@ -20,8 +20,9 @@ async function startFirst(t: Test, kind: 'gluster' | 'sshfs', volume: Volume) {
   return { first, startSecond: () => startHost(t, { etcd, ...mounts[1]! }) }
 }
 
-const keeping: Record<string, readonly ['gluster' | 'sshfs', Volume, RegExp]> = {
+const keeping: Record<string, readonly [KindName, Volume, RegExp]> = {
   'SSHFS as it is mounted by default': ['sshfs', { keepsLooks: true }, /dir_cache=no/],
+  'NFS as it is mounted by default': ['nfs', { keepsLooks: true }, /lookupcache=none/],
   'GlusterFS as it is mounted by default': ['gluster', { keepsLooks: true }, /entry-timeout=0/],
   'GlusterFS whose clients keep looks': [
     'gluster',
@@ -54,7 +55,7 @@ for (const [name, [kind, volume, advice]] of Object.entries(keeping))
     t.match(await append(first.url), { status: 'ok' }, 'the host that serves the tree goes on')
   })
 
-for (const kind of ['gluster', 'sshfs'] as const)
+for (const kind of ['gluster', 'nfs', 'sshfs'] as const)
   t.test(`${kind} whose clients keep nothing is served by both`, { skip: lacksEtcd || whyNotOn(kind) }, async (t) => {
     const { first, startSecond } = await startFirst(t, kind, {})
     const second = await startSecond()
