@@ -3,11 +3,12 @@ import t, { type Test } from 'tap'
 import { isLong, lengthOf } from '../../fixtures/length.ts'
 import { errorsOf, post } from '../../fixtures/processes.ts'
 import { until } from '../../fixtures/until.ts'
-import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
-import { startHost, ttlSeconds } from './fixtures/hosts.ts'
+import { lacksEtcd } from './fixtures/etcd.ts'
+import { ttlSeconds } from './fixtures/hosts.ts'
 import { testInNamespaces } from './fixtures/in-namespaces.ts'
-import { createNetworks, lacksNamespaces, type Machine, type Network } from './fixtures/network.ts'
-import { lacksCables, lacksVolume, makeVolume, serves, type Mount } from './fixtures/volumes.ts'
+import { lacksNamespaces, type Machine, type Network } from './fixtures/network.ts'
+import { makeTwoMachines, token } from './fixtures/two-machines.ts'
+import { lacksCables, lacksVolume, serves, type Mount } from './fixtures/volumes.ts'
 import {
   backMs,
   findDenied,
@@ -23,7 +24,6 @@ import {
 
 t.setTimeout(1_800_000)
 const files = ['a.txt', 'b.txt']
-const token = 'a token of the clients'
 
 interface Cut {
   readonly title: string
@@ -57,28 +57,19 @@ interface Member extends Host {
 }
 
 async function playRounds(t: Test): Promise<void> {
-  const network = createNetworks()
-  const etcd = await startEtcd(t, 1, network.ownAddress('etcd'))
-  const machines = [await network.addMachine(t), await network.addMachine(t)] as const
-  const { tree, mounts } = await makeVolume(t, {
-    files: Object.fromEntries(files.map((file) => [file, ''])),
-    clients: machines,
-    address: network.ownAddress('volume')
-  })
+  const { tree, machines, mounts, start } = await makeTwoMachines(
+    t,
+    Object.fromEntries(files.map((file) => [file, '']))
+  )
   const over = new AbortController()
   t.teardown(() => over.abort())
 
-  async function addMember(machine: Machine, mount: Mount): Promise<Member> {
-    const environment = {
-      ASYNC_CRUD_MCP_DAEMON__HOST: machine.addressOn('clients'),
-      ASYNC_CRUD_MCP_DAEMON__TOKEN: token,
-      ASYNC_CRUD_MCP_TREE__ADVERTISE: `${machine.addressOn('hosts')}:0`
-    }
-    const start = () => startHost(t, { etcd, ...mount, environment, prefix: machine.prefix })
-    return Object.assign(await startSupervised(start, over.signal), { machine, mount })
+  async function addMember(at: 0 | 1): Promise<Member> {
+    const host = await startSupervised(() => start(at), over.signal)
+    return Object.assign(host, { machine: machines[at], mount: mounts[at]! })
   }
 
-  const members = [await addMember(machines[0], mounts[0]!), await addMember(machines[1], mounts[1]!)] as const
+  const members = [await addMember(0), await addMember(1)] as const
   const { written, refused, stop } = startWriters(t, { tree, files, hosts: members, clientsPerHost: 4, token })
 
   async function find(role: string): Promise<number> {

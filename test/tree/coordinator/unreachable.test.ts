@@ -2,42 +2,25 @@
 import t, { type Test } from 'tap'
 import { lengthOf } from '../../fixtures/length.ts'
 import { until } from '../../fixtures/until.ts'
-import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
-import { startHost } from './fixtures/hosts.ts'
+import { lacksEtcd } from './fixtures/etcd.ts'
 import { testInNamespaces } from './fixtures/in-namespaces.ts'
-import { createNetworks, lacksNamespaces } from './fixtures/network.ts'
-import { lacksCables, makeVolume, serves } from './fixtures/volumes.ts'
+import { lacksNamespaces } from './fixtures/network.ts'
+import { makeTwoMachines, token } from './fixtures/two-machines.ts'
+import { lacksCables, serves } from './fixtures/volumes.ts'
 import { findDenied, findDisorder, findLost, startSupervised, startWriters, untilWritten } from './fixtures/writers.ts'
 
 t.setTimeout(600_000)
-const token = 'a token of the clients'
 const files = ['a.txt', 'b.txt']
 const seconds = lengthOf({ full: 30, short: 5 })
 
 async function cutAll(t: Test): Promise<void> {
-  const network = createNetworks()
-  const etcd = await startEtcd(t, 1, network.ownAddress('etcd'))
-  const machines = [await network.addMachine(t), await network.addMachine(t)]
-  const { tree, mounts } = await makeVolume(t, {
-    files: Object.fromEntries(files.map((file) => [file, ''])),
-    clients: machines,
-    address: network.ownAddress('volume')
-  })
+  const { tree, machines, mounts, start } = await makeTwoMachines(
+    t,
+    Object.fromEntries(files.map((file) => [file, '']))
+  )
   const over = new AbortController()
   t.teardown(() => over.abort())
-  const hosts = await Promise.all(
-    machines.map((machine, at) => {
-      const environment = {
-        ASYNC_CRUD_MCP_DAEMON__HOST: machine.addressOn('clients'),
-        ASYNC_CRUD_MCP_DAEMON__TOKEN: token,
-        ASYNC_CRUD_MCP_TREE__ADVERTISE: `${machine.addressOn('hosts')}:0`
-      }
-      return startSupervised(
-        () => startHost(t, { etcd, ...mounts[at]!, environment, prefix: machine.prefix }),
-        over.signal
-      )
-    })
-  )
+  const hosts = await Promise.all(([0, 1] as const).map((at) => startSupervised(() => start(at), over.signal)))
   const { written, refused, stop } = startWriters(t, { tree, files, hosts, clientsPerHost: 4, token })
   const untilBothWrite = (since: number) =>
     until(() => [0, 1].every((at) => Number.isFinite(untilWritten(written, since, at))))
