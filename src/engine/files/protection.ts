@@ -13,10 +13,14 @@ export function createProtection(patterns: readonly string[]) {
   }
 
   return {
-    /** @throws OperationError ACCESS_DENIED for the server's own files */
+    /** @throws OperationError ACCESS_DENIED for files of the server and of the file system */
     checkReadable(relative: string, path: string): void {
-      if (isOwn(relative))
-        throw new OperationError('ACCESS_DENIED', `This path belongs to the server itself: ${path}`, { path })
+      const name = relative.split('/').find(isOwnName)
+      if (name === undefined) return
+      const owner = isUnlinkedName(name)
+        ? 'the file system, which removes it once no program has it open'
+        : 'the server itself'
+      throw new OperationError('ACCESS_DENIED', `This path belongs to ${owner}: ${path}`, { path })
     },
     /** @throws OperationError ACCESS_DENIED for own files and protected ones */
     checkWritable(relative: string, path: string): void {
@@ -30,15 +34,15 @@ export function createProtection(patterns: readonly string[]) {
   }
 }
 
-function isOwn(relative: string): boolean {
-  return relative.split('/').some((name) => isOwnName(name))
-}
-
-/** True for the server's folder and its temporary files, whatever their spelling. */
+/** True for the server's folder and its temporary files, whatever their spelling, and for what the file system keeps. */
 export function isOwnName(name: string): boolean {
   const folded = foldName(name)
-  return folded === ownFolder || (folded.startsWith(temporaryPrefix) && folded.endsWith(temporarySuffix))
+  const isOurs = folded === ownFolder || (folded.startsWith(temporaryPrefix) && folded.endsWith(temporarySuffix))
+  return isOurs || isUnlinkedName(name)
 }
+
+/** What NFS (`nfs_sillyrename`) and FUSE (`hide_node`) call a file that was removed or replaced while it was open. */
+const isUnlinkedName = (name: string) => /^\.(?:nfs[\da-f]{24}|fuse_hidden[\da-f]{16,})$/.test(name)
 
 /** The usual name: ASCII without anything that is dropped below. Checked first, since every path of every call comes through here. */
 const isPlainName = /^[\w+,@=-]*(?:\.[\w+,@=-]+)*$/

@@ -1,12 +1,14 @@
 // File systems that refuse what others grant: WSL's drvfs, FAT, some FUSE and SMB mounts. Imitated below the real program.
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs'
 import t from 'tap'
 import { someOf } from '../../fixtures/length.ts'
 import { healthOf, own, post } from '../../fixtures/processes.ts'
 import { onSystem } from '../../fixtures/preload.ts'
 import { startOneProgram } from '../../fixtures/server.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
+import { until } from '../../fixtures/until.ts'
+import { lacksBindfs, mountVolume } from '../../fixtures/volume-that-dies.ts'
 
 /** Each refuses by these codes, on some mount. */
 const refusals: Record<string, { readonly codes: readonly string[]; readonly source: (code: string) => string }> = {
@@ -210,4 +212,31 @@ t.test('a start whose lock never is the file at its name says so, and ends', asy
   const [code] = (await once(server, 'exit')) as [number]
   t.equal(code, 1)
   t.match(stderr.join('\n'), /authority\.lock was locked 100 times.*stop the program/)
+})
+
+const hidden = /^\.fuse_hidden[\da-f]{16,}$/
+
+t.test('what FUSE keeps of a replaced file that is open is no file of the tree', { skip: lacksBindfs }, async (t) => {
+  const { tree } = await mountVolume(t, makeTree(t, { 'a/f': 'one\n', g: 'one\n' }))
+  const open = openSync(tree.path('a/f'), 'r')
+  t.teardown(() => closeSync(open))
+  const { url } = await startOneProgram(t, ['--dir', tree.root])
+  const ok = { status: 'ok' }
+  const update = { path: 'a/f', expected_hash: hashOf('one\n'), content: 'two\n' }
+  t.match(await post(url, 'async_update', update), ok)
+  const [name] = readdirSync(tree.path('a')).filter((each) => hidden.test(each))
+  t.equal(tree.read(`a/${name}`), 'one\n', 'it is there')
+
+  t.match(await post(url, 'async_list', { path: '.', recursive: true }), {
+    entries: [{ name: 'a' }, { name: 'a/f' }, { name: 'g' }]
+  })
+  const denied = { status: 'error', error_code: 'ACCESS_DENIED', message: /belongs to the file system/ }
+  t.match(await post(url, 'async_read', { path: `a/${name}` }), denied)
+  t.match(await post(url, 'async_write', { path: 'a/.nfs000000000abcdef000000012', content: '' }), denied)
+
+  t.match(await post(url, 'async_read', { path: 'g' }), ok)
+  tree.write('g', 'two\n')
+  const logged = async () => (await post(url, 'async_history', {}))['versions'] as { readonly path: string }[]
+  await until(async () => (await logged()).some(({ path }) => path.endsWith('g')))
+  t.notMatch((await logged()).map(({ path }) => path).join('\n'), /hidden/)
 })
