@@ -1,6 +1,6 @@
 // Runs suites of one host, unchanged, on three instances behind HAProxy that etcd elects; without names those that are known to run so.
 // usage: npm run test:hosts -- [name ...]
-// With --volume, tests of several hosts on a volume that each host mounts for itself: npm run test:hosts -- --volume gluster [name ...], or nfs, or sshfs
+// With --volume gluster, tests of several hosts on a volume that each host mounts for itself; with nfs or sshfs, that it is refused.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -40,21 +40,28 @@ const suites = [
   'tree/authority/places'
 ]
 
-/** Of these each host has a mount of its own. */
-const suitesOfVolume = ['bricks', 'clocks', 'cut-host', 'faults', 'fencing', 'linear', 'network', 'unreachable'].map(
-  (name) => `coordinator/${name}`
-)
+const onGluster = ['bricks', 'clocks', 'cut-host', 'faults', 'fencing', 'linear', 'network', 'unreachable']
+const suitesOn = { gluster: onGluster, nfs: ['renames'], sshfs: ['renames'] }
 
 const { values: given, positionals: names } = parseArgs({
   options: { volume: { type: 'string' } },
   allowPositionals: true
 })
 if (given.volume === undefined) await startEtcd()
-else Object.assign(process.env, { TEST_VOLUME: given.volume, TEST_LENGTH: process.env.TEST_LENGTH ?? 'full' })
-const usual = given.volume === undefined ? suites : suitesOfVolume
+else useVolume(given.volume)
+const usual = given.volume === undefined ? suites : suitesOn[given.volume].map((name) => `coordinator/${name}`)
 process.argv.splice(2, process.argv.length, ...(names.length === 0 ? usual : names))
 await import('./test.mjs')
 process.exit()
+
+function useVolume(kind) {
+  if (!Object.hasOwn(suitesOn, kind)) {
+    console.error(`--volume ${kind} is none: ${Object.keys(suitesOn).join(', ')}`)
+    process.exit(1)
+  }
+  process.env.TEST_LENGTH ??= 'full'
+  if (kind === 'gluster') process.env.TEST_VOLUME = kind
+}
 
 /** One node, to which the instances that the suites start are told to go. */
 async function startEtcd() {

@@ -74,5 +74,5 @@ function unlessLate<Result>(work: Promise<Result>): Promise<Result | undefined> 
 }
 
 function messageFor(root: string): string {
-  return `several hosts cannot serve ${root}: this host does not see at once what another host has changed there, so it could undo the change of another. Let its client of the volume keep nothing that it has looked at: for SSHFS mount with -o dir_cache=no,direct_io,attr_timeout=0,ac_attr_timeout=0,entry_timeout=0,negative_timeout=0, for GlusterFS set performance.stat-prefetch off for the volume and mount it with -o entry-timeout=0,attribute-timeout=0, for NFS mount with noac,lookupcache=none; then start this host again`
+  return `several hosts cannot serve ${root}: this host does not see at once what another host has changed there, so it could undo the change of another. Let its client of the volume keep nothing that it has looked at: for GlusterFS set performance.stat-prefetch off for the volume and mount it with -o entry-timeout=0,attribute-timeout=0; then start this host again`
 }

@@ -4,11 +4,11 @@ import t, { type Test } from 'tap'
 import { errorsOf, healthOf, post } from '../../fixtures/processes.ts'
 import { makeTree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
-import { lacksBindfs, mountVolume } from '../../fixtures/volume-that-dies.ts'
+import { hidesNothing, mountVolume, whyNoBindfs } from '../../fixtures/volume-that-dies.ts'
 import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
 import { startHost } from './fixtures/hosts.ts'
 
-const skip = lacksEtcd || lacksBindfs
+const skip = lacksEtcd || whyNoBindfs(hidesNothing)
 const etcd = skip === false ? startEtcd(t) : new Promise<never>(() => {})
 const append = { path: 'a.txt', content: '.', agent_id: 'one' }
 
@@ -16,7 +16,7 @@ async function twoHosts(t: Test) {
   const behind = makeTree(t, { 'a.txt': '' })
   const hosts = []
   for (let number = 0; number < 2; number += 1) {
-    const volume = await mountVolume(t, behind)
+    const volume = await mountVolume(t, behind, hidesNothing)
     const program = await startHost(t, { etcd: await etcd, tree: volume.tree })
     await fetch(`${program.url}/locks`)
     hosts.push({ volume, program })

@@ -8,7 +8,7 @@ import { ttlSeconds } from './fixtures/hosts.ts'
 import { testInNamespaces } from './fixtures/in-namespaces.ts'
 import { lacksNamespaces, type Machine, type Network } from './fixtures/network.ts'
 import { makeTwoMachines, token } from './fixtures/two-machines.ts'
-import { lacksCables, lacksVolume, serves, type Mount } from './fixtures/volumes.ts'
+import { lacksBricks, lacksVolume, serves, type Mount } from './fixtures/volumes.ts'
 import {
   backMs,
   findDenied,
@@ -47,7 +47,7 @@ const cuts: readonly Cut[] = [
   { title: 'the relay from etcd and from the authority', role: 'relay', from: ['etcd', 'hosts'] },
   { title: 'the authority from etcd', role: 'authority', from: ['etcd'] },
   { title: 'the hosts from one another', role: 'relay', from: ['hosts'] },
-  ...(lacksCables === false ? cutsOfVolume : [])
+  ...(lacksBricks === false ? cutsOfVolume : [])
 ]
 const rounds = lengthOf({ long: 10 * cuts.length, full: cuts.length, short: 1 })
 

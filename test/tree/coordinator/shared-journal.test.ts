@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createJournal } from '../../../src/tree/persistence/journal.ts'
 import { toJson } from '../../../src/tree/persistence/records.ts'
 import { until } from '../../fixtures/until.ts'
-import { makeVolumeOf, whyNotOn } from './fixtures/volumes.ts'
+import { makeVolumeOnGluster, whyNotOnGluster } from './fixtures/volumes.ts'
 
 /** So long the servers of the volume answer nothing: shorter than their clients wait for them. */
 const silentMs = 1000
@@ -28,8 +28,8 @@ else {
 function playAll(): void {
   t.setTimeout(120_000)
   for (const isShared of [true, false])
-    t.test(`several hosts share it: ${isShared}`, { skip: whyNotOn('gluster') }, async (t) => {
-      const { mounts, bricks } = await makeVolumeOf('gluster', t, { files: {}, clients: [{}] })
+    t.test(`several hosts share it: ${isShared}`, { skip: whyNotOnGluster() }, async (t) => {
+      const { mounts, bricks } = await makeVolumeOnGluster(t, { files: {}, clients: [{}] })
       const env = { ...process.env, APPEND_TO: join(mounts[0]!.tree.root, 'journal'), APPEND_SHARED: String(isShared) }
       const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? ''], { env, stdio: 'pipe' })
       t.teardown(() => child.kill('SIGKILL'))

@@ -6,7 +6,7 @@ import { lacksEtcd } from './fixtures/etcd.ts'
 import { testInNamespaces } from './fixtures/in-namespaces.ts'
 import { lacksNamespaces } from './fixtures/network.ts'
 import { makeTwoMachines, token } from './fixtures/two-machines.ts'
-import { lacksCables, serves } from './fixtures/volumes.ts'
+import { lacksBricks, serves } from './fixtures/volumes.ts'
 import { findDenied, findDisorder, findLost, startSupervised, startWriters, untilWritten } from './fixtures/writers.ts'
 
 t.setTimeout(600_000)
@@ -43,4 +43,4 @@ async function cutAll(t: Test): Promise<void> {
   t.strictSame(findDenied(tree, refused), [], `of ${refused.length} lines that were refused`)
 }
 
-testInNamespaces(`${seconds} s without the volume`, lacksEtcd || lacksNamespaces || lacksCables, cutAll)
+testInNamespaces(`${seconds} s without the volume`, lacksEtcd || lacksNamespaces || lacksBricks, cutAll)

@@ -1,0 +1,50 @@
+// Whether the volume replaces a file in one step though a program has it open: the fence of several hosts rests on that.
+import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Root } from '../../engine/files/roots.ts'
+import { temporaryName } from '../../engine/files/temporary-names.ts'
+import { atMost } from '../../support/at-most.ts'
+import { messageOf } from '../../support/error-message.ts'
+import { servedDirectory } from '../state/served-directory.ts'
+import { UnfitVolume } from './volume-view.ts'
+
+/**
+ * Clients of NFS (`nfs_rename`) and programs of libfuse (`hide_node`) first give an open file a hidden name. A host that is late with this
+ * step takes the name away from what the next host has written.
+ * @throws UnfitVolume; Error that says that the volume takes no change, or has not answered within this time
+ */
+export async function assertWholeRenames(root: Root, limitMs: number): Promise<void> {
+  const isWhole = await atMost(limitMs, replacesWhole(root)).catch((error: unknown) => {
+    throw new Error(`several hosts cannot serve ${root.real}: its volume takes no change (${messageOf(error)})`, {
+      cause: error
+    })
+  })
+  if (isWhole === undefined)
+    throw new Error(`several hosts cannot serve ${root.real}: its volume has not answered in ${limitMs / 1000} s`)
+  if (!isWhole) throw new UnfitVolume(messageFor(root.real))
+}
+
+async function replacesWhole(root: Root): Promise<boolean> {
+  const own = servedDirectory(root).hold()
+  const folder = own.at(temporaryName())
+  const [replaced, made] = [join(folder, 'replaced'), join(folder, 'made')]
+  try {
+    await mkdir(folder, 0o700)
+    await Promise.all([replaced, made].map((path) => writeFile(path, '')))
+    const opened = await open(replaced)
+    try {
+      await rename(made, replaced)
+      return (await readdir(folder)).length === 1
+    } finally {
+      await opened.close()
+    }
+  } finally {
+    // The hidden file goes a moment after it was closed. What stays is swept by the next start.
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {})
+    own.close()
+  }
+}
+
+function messageFor(root: string): string {
+  return `several hosts cannot serve ${root}: its client of the volume replaces a file that a program has open in two steps, first giving it a hidden name. A host that is cut off in between would leave the file without its name. NFS and SSHFS do so, and no mount option helps. Use another volume, such as GlusterFS, or serve the tree from one host, without tree.coordinator and --etcd`
+}

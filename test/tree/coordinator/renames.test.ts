@@ -1,0 +1,33 @@
+// A volume that replaces an open file in two steps is refused by several hosts, before they leave anything there; one host serves it.
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { post } from '../../fixtures/processes.ts'
+import { startOneProgram, type RunningProgram } from '../../fixtures/server.ts'
+import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
+import { startHost } from './fixtures/hosts.ts'
+import { unfitVolumes } from './fixtures/unfit-volumes.ts'
+
+const append = (url: string, path: string) => post(url, 'async_append', { path, content: 'line\n' })
+
+async function assertRefused(t: Test, { process, stderr }: RunningProgram): Promise<void> {
+  if (process.exitCode === null) await once(process, 'exit')
+  t.equal(process.exitCode, 1)
+  t.match(stderr.join('\n'), /several hosts cannot serve .*in two steps.*Use another volume/)
+}
+
+for (const { name, lacks, mount } of unfitVolumes)
+  t.test(name, { skip: lacksEtcd || lacks }, async (t) => {
+    const etcd = await startEtcd(t)
+    const [served, mounted] = await mount(t, { 'a.txt': '', 'b.txt': '' })
+    await assertRefused(t, await startHost(t, { etcd, tree: mounted }))
+    t.strictSame(served.own(), ['.gitignore'], 'nothing is there of several hosts')
+    const alone = await startOneProgram(t, ['--dir', mounted.root])
+    t.match(await append(alone.url, 'a.txt'), { status: 'ok' }, 'one host serves it')
+    await alone.stop()
+
+    // Of a file that the client has not opened: a server of NFS may have lent it the other one.
+    const first = await startHost(t, { etcd, tree: served })
+    t.match(await append(first.url, 'b.txt'), { status: 'ok' })
+    await assertRefused(t, await startHost(t, { etcd, tree: mounted }))
+    t.match(await append(first.url, 'b.txt'), { status: 'ok' }, 'the host that serves the tree goes on')
+  })
