@@ -32,7 +32,13 @@ export function noAuthorityAt(path: string): OperationError {
 }
 
 /** @param pid of the process that has the lock; undefined if it is not known */
-export function noAuthority({ leader, leaderHint }: Coordinator, pid = leader()): OperationError {
+export function noAuthority({ leader, leaderHint, isLeased }: Coordinator, pid = leader()): OperationError {
+  if (isLeased && pid === undefined)
+    return new OperationError(
+      'OVERLOADED',
+      'No host is known that serves this tree, and this one was not elected in time: its volume or etcd does not answer. Nothing was done. Try again.',
+      { details: { retry_after_seconds: 1 } }
+    )
   const who = pid === undefined ? 'The process' : `Process ${pid}`
   const find = pid === undefined ? leaderHint : ''
   return new OperationError(

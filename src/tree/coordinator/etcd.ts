@@ -16,7 +16,7 @@ import { EtcdTrouble, type EtcdClient, type Held } from './etcd-client.ts'
 import type { HostLink } from './host-link.ts'
 import { refuseMountsBelow } from './mounts.ts'
 import { noAuthorityDetail } from './read-alone.ts'
-import { createVolumeProof } from './volume-proof.ts'
+import { createVolumeProof, proofLeases } from './volume-proof.ts'
 import { assertWholeRenames } from './volume-renames.ts'
 import { createVolumeView } from './volume-view.ts'
 
@@ -144,7 +144,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
   /** Before anything of several hosts is in the tree: a server of one host would refuse it then. */
   async function ensureFit(): Promise<void> {
     if (isFit) return
-    for (const root of options.roots) await assertWholeRenames(root, ttlSeconds * 1000)
+    for (const root of options.roots) await assertWholeRenames(root, proofLeases * ttlSeconds * 1000)
     isFit = true
   }
 

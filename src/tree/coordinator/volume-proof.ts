@@ -7,7 +7,7 @@ import { atMost } from '../../support/at-most.ts'
 import { messageOf } from '../../support/error-message.ts'
 
 /** So long may a change of the volume take, in times of one lease: slow is not lost. */
-const proofLeases = 2
+export const proofLeases = 2
 
 /** That a volume is full all hosts would find, and what this process lacks may come back. */
 export function isLack(error: unknown): boolean {

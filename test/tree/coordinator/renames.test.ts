@@ -1,18 +1,22 @@
 // A volume that replaces an open file in two steps is refused by several hosts, before they leave anything there; one host serves it.
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
+import { cannotInject } from '../../fixtures/inject.ts'
 import { post } from '../../fixtures/processes.ts'
 import { startOneProgram, type RunningProgram } from '../../fixtures/server.ts'
+import { makeTree } from '../../fixtures/tree.ts'
 import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
-import { startHost } from './fixtures/hosts.ts'
+import { startHost, ttlSeconds } from './fixtures/hosts.ts'
 import { unfitVolumes } from './fixtures/unfit-volumes.ts'
 
 const append = (url: string, path: string) => post(url, 'async_append', { path, content: 'line\n' })
 
-async function assertRefused(t: Test, { process, stderr }: RunningProgram): Promise<void> {
+const twoSteps = /several hosts cannot serve .*in two steps.*Use another volume/
+
+async function assertRefused(t: Test, { process, stderr }: RunningProgram, reason = twoSteps): Promise<void> {
   if (process.exitCode === null) await once(process, 'exit')
   t.equal(process.exitCode, 1)
-  t.match(stderr.join('\n'), /several hosts cannot serve .*in two steps.*Use another volume/)
+  t.match(stderr.join('\n'), reason)
 }
 
 for (const { name, lacks, mount } of unfitVolumes)
@@ -31,3 +35,20 @@ for (const { name, lacks, mount } of unfitVolumes)
     await assertRefused(t, await startHost(t, { etcd, tree: mounted }))
     t.match(await append(first.url, 'b.txt'), { status: 'ok' }, 'the host that serves the tree goes on')
   })
+
+t.test('a volume that does not answer', { skip: lacksEtcd || cannotInject }, async (t) => {
+  const etcd = await startEtcd(t)
+  const lateMicroseconds = 3 * ttlSeconds * 1_000_000
+  const late = [
+    '-f',
+    '-qq',
+    '-o',
+    '/dev/null',
+    '-e',
+    'trace=rename',
+    '-e',
+    `inject=rename:delay_enter=${lateMicroseconds}:when=1`
+  ]
+  const host = await startHost(t, { etcd, tree: makeTree(t), prefix: ['strace', ...late] })
+  await assertRefused(t, host, /several hosts cannot serve .*its volume has not answered in 4 s/)
+})
