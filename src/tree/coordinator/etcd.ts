@@ -16,8 +16,7 @@ import { EtcdTrouble, type EtcdClient, type Held } from './etcd-client.ts'
 import type { HostLink } from './host-link.ts'
 import { refuseMountsBelow } from './mounts.ts'
 import { noAuthorityDetail } from './read-alone.ts'
-import { createVolumeProof, proofLeases } from './volume-proof.ts'
-import { assertWholeRenames } from './volume-renames.ts'
+import { createVolumeProof } from './volume-proof.ts'
 import { createVolumeView } from './volume-view.ts'
 
 export interface EtcdOptions {
@@ -73,7 +72,6 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
   let renewal: NodeJS.Timeout | undefined
   const volume = createVolumeProof(stages, options.roots, ttlSeconds)
   let ownAddress: string | undefined
-  let isFit = false
 
   /** Etcd counts from when it gets the request, so the deadline from before that is too early rather than too late. */
   function extend(askedAt: number, seconds: number): void {
@@ -131,7 +129,8 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
   async function campaign(): Promise<boolean> {
     if (volume.isLost()) return false
     try {
-      await ensureFit()
+      // Before anything of several hosts is in the tree: a server of one host would refuse it then.
+      await volume.look()
       if (await renew()) return true
       const found = await client.read(key())
       if (found !== undefined) return follow(found)
@@ -139,13 +138,6 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
     } catch (error) {
       return failWithoutEtcd(error)
     }
-  }
-
-  /** Before anything of several hosts is in the tree: a server of one host would refuse it then. */
-  async function ensureFit(): Promise<void> {
-    if (isFit) return
-    for (const root of options.roots) await assertWholeRenames(root, proofLeases * ttlSeconds * 1000)
-    isFit = true
   }
 
   async function stand(): Promise<boolean> {

@@ -1,13 +1,14 @@
-// Whether this host can use its volume: looked at before it stands for election, and proven by a change with each renewal of its lease.
+// Whether this host can use its volume: looked at when it starts and before it stands for election, and proven by a change with each renewal of its lease.
 import type { Stages } from '../../engine/commit/stages.ts'
 import { createRootProbe } from '../../engine/files/root-health.ts'
 import type { Root } from '../../engine/files/roots.ts'
 import { isErrno, OperationError } from '../../errors.ts'
 import { atMost } from '../../support/at-most.ts'
 import { messageOf } from '../../support/error-message.ts'
+import { lookAtRenames } from './volume-renames.ts'
 
 /** So long may a change of the volume take, in times of one lease: slow is not lost. */
-export const proofLeases = 2
+const proofLeases = 2
 
 /** That a volume is full all hosts would find, and what this process lacks may come back. */
 export function isLack(error: unknown): boolean {
@@ -16,6 +17,8 @@ export function isLack(error: unknown): boolean {
 
 export function createVolumeProof(stages: Stages, roots: readonly Root[], ttlSeconds: number) {
   const probeRoots = createRootProbe(roots)
+  /** Undefined once it is known how the volume replaces files. */
+  let unknown: string | undefined = 'The volume has not been looked at.'
   let isProving = false
   let isLost = false
 
@@ -29,12 +32,18 @@ export function createVolumeProof(stages: Stages, roots: readonly Root[], ttlSec
   }
 
   return {
+    /** Once. What keeps it from being known is left to the next time, and to `assertUsable`. @throws UnfitVolume */
+    async look(): Promise<void> {
+      if (unknown === undefined) return
+      const looks = roots.map((root) => lookAtRenames(root, proofLeases * ttlSeconds * 1000))
+      unknown = (await Promise.all(looks)).find((trouble) => trouble !== undefined)
+    },
     /**
      * @param wasUsed whether this process has been the authority: then it must leave, for its relays wait for it
-     * @throws OperationError if a root is not usable, or does not answer within the time of one lease
+     * @throws OperationError if a root is not usable, or does not answer within the time of one lease, or was not looked at
      */
     async assertUsable(wasUsed: boolean): Promise<void> {
-      const trouble = await probeRoots(ttlSeconds * 1000)
+      const trouble = (await probeRoots(ttlSeconds * 1000)) ?? unknown
       if (trouble === undefined) return
       isLost ||= wasUsed
       throw notElected(trouble)

@@ -4,24 +4,23 @@ import { join } from 'node:path'
 import type { Root } from '../../engine/files/roots.ts'
 import { temporaryName } from '../../engine/files/temporary-names.ts'
 import { atMost } from '../../support/at-most.ts'
-import { messageOf } from '../../support/error-message.ts'
+import { codeOf } from '../../support/errno.ts'
 import { servedDirectory } from '../state/served-directory.ts'
 import { UnfitVolume } from './volume-view.ts'
 
 /**
  * Clients of NFS (`nfs_rename`) and programs of libfuse (`hide_node`) first give an open file a hidden name. A host that is late with this
  * step takes the name away from what the next host has written.
- * @throws UnfitVolume; Error that says that the volume takes no change, or has not answered within this time
+ * @returns what keeps this from being known, within this time: a sentence. @throws UnfitVolume
  */
-export async function assertWholeRenames(root: Root, limitMs: number): Promise<void> {
-  const isWhole = await atMost(limitMs, replacesWhole(root)).catch((error: unknown) => {
-    throw new Error(`several hosts cannot serve ${root.real}: its volume takes no change (${messageOf(error)})`, {
-      cause: error
-    })
-  })
-  if (isWhole === undefined)
-    throw new Error(`several hosts cannot serve ${root.real}: its volume has not answered in ${limitMs / 1000} s`)
-  if (!isWhole) throw new UnfitVolume(messageFor(root.real))
+export async function lookAtRenames(root: Root, limitMs: number): Promise<string | undefined> {
+  const found = await atMost(
+    limitMs,
+    replacesWhole(root).catch((error: Error) => `No file can be replaced in ${root.real} (${codeOf(error)}).`)
+  )
+  if (found === false) throw new UnfitVolume(messageFor(root.real))
+  if (found === undefined) return `The volume of ${root.real} has not answered within ${limitMs} ms.`
+  return found === true ? undefined : found
 }
 
 async function replacesWhole(root: Root): Promise<boolean> {

@@ -2,9 +2,10 @@
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { cannotInject } from '../../fixtures/inject.ts'
-import { post } from '../../fixtures/processes.ts'
+import { healthOf, post } from '../../fixtures/processes.ts'
 import { startOneProgram, type RunningProgram } from '../../fixtures/server.ts'
 import { makeTree } from '../../fixtures/tree.ts'
+import { until } from '../../fixtures/until.ts'
 import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
 import { startHost, ttlSeconds } from './fixtures/hosts.ts'
 import { unfitVolumes } from './fixtures/unfit-volumes.ts'
@@ -36,19 +37,39 @@ for (const { name, lacks, mount } of unfitVolumes)
     t.match(await append(first.url, 'b.txt'), { status: 'ok' }, 'the host that serves the tree goes on')
   })
 
-t.test('a volume that does not answer', { skip: lacksEtcd || cannotInject }, async (t) => {
+/** @param fault of the first rename of each thread */
+function failing(fault: string): readonly string[] {
+  const options = ['trace=rename', `inject=rename:${fault}:when=1`].flatMap((option) => ['-e', option])
+  return ['strace', '-f', '-qq', '-o', '/dev/null', ...options]
+}
+
+t.test('a host whose volume does not answer is not elected', { skip: lacksEtcd || cannotInject }, async (t) => {
   const etcd = await startEtcd(t)
-  const lateMicroseconds = 3 * ttlSeconds * 1_000_000
-  const late = [
-    '-f',
-    '-qq',
-    '-o',
-    '/dev/null',
-    '-e',
-    'trace=rename',
-    '-e',
-    `inject=rename:delay_enter=${lateMicroseconds}:when=1`
-  ]
-  const host = await startHost(t, { etcd, tree: makeTree(t), prefix: ['strace', ...late] })
-  await assertRefused(t, host, /several hosts cannot serve .*its volume has not answered in 4 s/)
+  const prefix = failing(`delay_enter=${3 * ttlSeconds * 1_000_000}`)
+  const host = await startHost(t, { etcd, tree: makeTree(t), prefix })
+  await assertRefused(t, host, /cannot be elected.*has not answered within 4000 ms/)
 })
+
+t.test(
+  'a host whose volume is full is not elected until it has room',
+  { skip: lacksEtcd || cannotInject },
+  async (t) => {
+    const etcd = await startEtcd(t)
+    const tree = makeTree(t, { 'b.txt': '' })
+    const failingOnce = { environment: { UV_THREADPOOL_SIZE: '1' }, prefix: failing('error=ENOSPC') }
+    await assertRefused(
+      t,
+      await startHost(t, { etcd, tree, ...failingOnce }),
+      /cannot be elected.*No file can be replaced.*ENOSPC/
+    )
+    const first = await startHost(t, { etcd, tree })
+    t.match(await append(first.url, 'b.txt'), { status: 'ok' })
+    const second = await startHost(t, { etcd, tree, ...failingOnce })
+    t.match(await append(second.url, 'b.txt'), { status: 'ok' }, 'it takes part')
+    t.equal((await healthOf(second.url))['role'], 'relay')
+    await first.stop()
+    await until(async () => (await append(second.url, 'b.txt'))['status'] === 'ok')
+    t.equal((await healthOf(second.url))['role'], 'authority')
+    await second.stop()
+  }
+)
