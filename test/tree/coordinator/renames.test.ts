@@ -70,6 +70,5 @@ t.test(
     await first.stop()
     await until(async () => (await append(second.url, 'b.txt'))['status'] === 'ok')
     t.equal((await healthOf(second.url))['role'], 'authority')
-    await second.stop()
   }
 )
