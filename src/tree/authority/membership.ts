@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { TreeConflict } from '../state/authority-lock.ts'
 import { Unproven } from '../coordinator/local-link.ts'
-import type { Coordinator } from '../coordinator/coordinator.ts'
+import { ElectedMeanwhile, type Coordinator } from '../coordinator/coordinator.ts'
 import { serverStopping } from '../../errors.ts'
 import { createAuthorityHold, looks, retryMs } from './authority-hold.ts'
 import type { AuthorityServer } from './authority-server.ts'
@@ -134,7 +134,7 @@ export function createMembership(options: MembershipOptions) {
         if (found !== undefined) return becomeRelay(found)
       } catch (error) {
         conflicts += 1
-        const mayPass = error instanceof TreeConflict || error instanceof Unproven
+        const mayPass = [TreeConflict, Unproven, ElectedMeanwhile].some((kind) => error instanceof kind)
         if (!mayPass || conflicts === looks) throw error
       }
       await delay(pause)

@@ -1,13 +1,22 @@
 // Who the authority of a tree is, and how the other processes reach it. `local` decides it by a lock of the system, `etcd` by an election.
+import { OperationError } from '../../errors.ts'
 import type { HostFacts } from './host-facts.ts'
 import type { MeetingPoint } from './meeting-point.ts'
 import type { VolumeView } from './volume-view.ts'
 import type { MembersLock } from '../state/members-lock.ts'
 
+/** This process was elected, and its lease ended before it had the tree: it can follow the next one. */
+export class ElectedMeanwhile extends OperationError {
+  constructor(cause?: unknown) {
+    const message = 'Another host was elected to serve this tree meanwhile. Nothing was done. Try again.'
+    super('OVERLOADED', message, { details: { retry_after_seconds: 1 }, cause })
+  }
+}
+
 export interface Coordinator {
   /**
    * Campaigns once, and keeps what is already won. @returns false if another process is the authority
-   * @throws TreeConflict; any other Error says what is in the way
+   * @throws TreeConflict, ElectedMeanwhile; any other Error says what is in the way
    */
   readonly campaign: () => boolean | Promise<boolean>
   /** Finds out who the authority is, without a campaign. @throws Error that says what is in the way */

@@ -11,7 +11,7 @@ import type { MembersLock } from '../state/members-lock.ts'
 import type { Root } from '../../engine/files/roots.ts'
 import { servedDirectory } from '../state/served-directory.ts'
 import { ensureTreeIdentity } from '../state/tree-identity.ts'
-import type { Coordinator } from './coordinator.ts'
+import { ElectedMeanwhile, type Coordinator } from './coordinator.ts'
 import { EtcdTrouble, type EtcdClient, type Held } from './etcd-client.ts'
 import type { HostLink } from './host-link.ts'
 import { refuseMountsBelow } from './mounts.ts'
@@ -161,7 +161,8 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
       if (lastEpoch !== undefined && before !== lastEpoch) return await withdraw(granted.lease)
     } catch (error) {
       await withdraw(granted.lease)
-      throw error
+      // Once the lease has ended, the next host may have the stage.
+      throw performance.now() - askedAt < granted.ttlSeconds * 1000 ? error : new ElectedMeanwhile(error)
     }
     term = { lease: granted.lease, epoch: held.revision }
     lastEpoch = held.revision
@@ -190,7 +191,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
     if (term === undefined) return
     const { epoch, lease } = term
     const held = await client.change(key(), epoch, describe(port), lease).catch(failWithoutEtcd)
-    if (held?.revision !== epoch) throw electedMeanwhile()
+    if (held?.revision !== epoch) throw new ElectedMeanwhile()
     ownAddress = `${advertise.host}:${port}`
   }
 
@@ -249,11 +250,6 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
 
 /** The state of the tree stays on the volume, whether or not a process serves it. */
 const members: MembersLock = { join() {}, isMember: () => true, isAlone: () => false, leave() {}, remove() {} }
-
-function electedMeanwhile(): OperationError {
-  const message = 'Another host was elected to serve this tree meanwhile. Nothing was done. Try again.'
-  return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
-}
 
 function failWithoutEtcd(error: unknown): never {
   if (!(error instanceof EtcdTrouble)) throw error

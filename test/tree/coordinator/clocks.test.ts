@@ -75,6 +75,7 @@ t.test(
       return answer!
     }
     const held = await ask('lock_try', { filepaths, agent_id: 'holder', ttl_seconds: heldSeconds })
+    t.match(held, { results: [{ acquired: true }] })
     const { fencing_token } = held['results'][0]
 
     async function play(role: 'authority' | 'relay', seconds: number): Promise<void> {

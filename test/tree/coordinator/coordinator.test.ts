@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { createStages } from '../../../src/engine/commit/stages.ts'
 import type { Coordinator } from '../../../src/tree/coordinator/coordinator.ts'
-import { createEtcdClient } from '../../../src/tree/coordinator/etcd-client.ts'
+import { createEtcdClient, type EtcdClient } from '../../../src/tree/coordinator/etcd-client.ts'
 import { createEtcdCoordinator } from '../../../src/tree/coordinator/etcd.ts'
 import { createHostLink, type HostLinkSettings } from '../../../src/tree/coordinator/host-link.ts'
 import { createLocalCoordinator } from '../../../src/tree/coordinator/local.ts'
@@ -19,24 +19,23 @@ import { lacksEtcd, startEtcd, type Etcd } from './fixtures/etcd.ts'
 const secret: HostLinkSettings = { secret: 'a secret of the tree', ca: null, cert: null, key: null }
 const lacksOpenssl = spawnSync('openssl', ['version']).status !== 0 && 'needs openssl, to make certificates'
 
+const clientOf = (endpoints: readonly string[]) =>
+  createEtcdClient({ endpoints, username: '', password: '', ca: null, cert: null, key: null, timeoutMs: 1000 })
+
 /** @returns makes a further process of the tree */
 type World = (t: Test, tree: Tree) => Promise<() => Coordinator>
 
-function etcdWorld(etcd: Promise<Etcd>, settingsOf: (t: Test) => HostLinkSettings): World {
+function etcdWorld(
+  etcd: Promise<Etcd>,
+  settingsOf: (t: Test) => HostLinkSettings,
+  changed = (client: EtcdClient): EtcdClient => client
+): World {
   return async (t, { root }) => {
     const { endpoints } = await etcd
     const settings = settingsOf(t)
     return () =>
       createEtcdCoordinator({
-        client: createEtcdClient({
-          endpoints,
-          username: '',
-          password: '',
-          ca: null,
-          cert: null,
-          key: null,
-          timeoutMs: 1000
-        }),
+        client: changed(clientOf(endpoints)),
         createLink: (tree) => createHostLink(settings, tree),
         stages: createStages([rootOf(root)], (own) => servedDirectory(own).hold()),
         roots: [rootOf(root)],
@@ -173,6 +172,27 @@ t.test(
     })
     t.equal(one.isInPlace(), true)
     await one.resign()
+  }
+)
+
+t.test(
+  'a process whose lease has ended before it has the stage says that another one was elected',
+  { skip: lacksEtcd },
+  async (t) => {
+    const tree = makeTree(t)
+    const next = (await etcdWorld(etcd, () => secret)(t, tree))()
+    const slow = (client: EtcdClient): EtcdClient => ({
+      ...client,
+      async elect(...key) {
+        const held = await client.elect(...key)
+        await until(() => next.campaign())
+        return held
+      }
+    })
+    const late = (await etcdWorld(etcd, () => secret, slow)(t, tree))()
+    await t.rejects(Promise.resolve(late.campaign()), { code: 'OVERLOADED', message: /Another host was elected/ })
+    t.equal(await late.campaign(), false, 'it can follow that one')
+    await next.resign()
   }
 )
 

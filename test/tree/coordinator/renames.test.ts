@@ -40,7 +40,7 @@ for (const { name, lacks, mount } of unfitVolumes)
 /** @param fault of the first rename of each thread */
 function failing(fault: string): readonly string[] {
   const options = ['trace=rename', `inject=rename:${fault}:when=1`].flatMap((option) => ['-e', option])
-  return ['strace', '-f', '-qq', '-o', '/dev/null', ...options]
+  return ['strace', '-D', '-f', '-qq', '-o', '/dev/null', ...options]
 }
 
 t.test('a host whose volume does not answer is not elected', { skip: lacksEtcd || cannotInject }, async (t) => {
