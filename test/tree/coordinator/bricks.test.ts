@@ -1,6 +1,8 @@
 // Hosts whose volume loses servers of its own: one of three, without which all of them go on; then two, without which none can change anything.
 // TEST_LENGTH=long has two of them die 100 times.
+import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { orUndefined } from '../../../src/support/attempt.ts'
 import { lengthOf } from '../../fixtures/length.ts'
 import { errorsOf, healthOf } from '../../fixtures/processes.ts'
 import type { RunningProgram } from '../../fixtures/server.ts'
@@ -51,9 +53,10 @@ t.test('bricks die and come back', { skip: lacksEtcd || lacksBricks }, async (t)
 
   const describe = (writes: (host: number) => boolean) =>
     hosts
-      .map(({ program: { process: child, stderr } }, host) => {
-        const state = writes(host) ? 'writes' : `does not (process ${child.pid}, exit ${child.exitCode})`
-        return `; host ${host} ${state}, and said last: ${stderr.slice(-4).join(' ')}`
+      .map(({ program: { process: child, stderr }, ended }, host) => {
+        const waits = orUndefined(() => readFileSync(`/proc/${child.pid}/wchan`, 'utf8'))
+        const state = writes(host) ? 'writes' : `does not (process ${child.pid}, exit ${child.exitCode}, in ${waits})`
+        return `; host ${host} ${state}, and said last: ${stderr.slice(-4).join(' ')}; before: ${ended.slice(-8).join(' ')}`
       })
       .join('')
 
