@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { createStages } from '../../../src/engine/commit/stages.ts'
 import type { Coordinator } from '../../../src/tree/coordinator/coordinator.ts'
-import { createEtcdClient, type EtcdClient } from '../../../src/tree/coordinator/etcd-client.ts'
+import type { EtcdClient } from '../../../src/tree/coordinator/etcd-client.ts'
 import { createEtcdCoordinator } from '../../../src/tree/coordinator/etcd.ts'
 import { createHostLink, type HostLinkSettings } from '../../../src/tree/coordinator/host-link.ts'
 import { createLocalCoordinator } from '../../../src/tree/coordinator/local.ts'
@@ -14,13 +14,10 @@ import { servedDirectory } from '../../../src/tree/state/served-directory.ts'
 import { rootOf } from '../../fixtures/root-of.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
-import { lacksEtcd, startEtcd, type Etcd } from './fixtures/etcd.ts'
+import { clientOf, lacksEtcd, startEtcd, type Etcd } from './fixtures/etcd.ts'
 
 const secret: HostLinkSettings = { secret: 'a secret of the tree', ca: null, cert: null, key: null }
 const lacksOpenssl = spawnSync('openssl', ['version']).status !== 0 && 'needs openssl, to make certificates'
-
-const clientOf = (endpoints: readonly string[]) =>
-  createEtcdClient({ endpoints, username: '', password: '', ca: null, cert: null, key: null, timeoutMs: 1000 })
 
 /** @returns makes a further process of the tree */
 type World = (t: Test, tree: Tree) => Promise<() => Coordinator>

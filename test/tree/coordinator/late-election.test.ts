@@ -1,32 +1,21 @@
 // A host that was elected, and took the tree so slowly that its lease ended meanwhile, follows the next one.
 import t from 'tap'
-import { createEtcdClient } from '../../../src/tree/coordinator/etcd-client.ts'
 import { readTreeIdentity } from '../../../src/tree/state/tree-identity.ts'
 import { servedDirectory } from '../../../src/tree/state/served-directory.ts'
-import { cannotInject } from '../../fixtures/inject.ts'
+import { cannotInject, failingFirst } from '../../fixtures/inject.ts'
 import { healthOf, post } from '../../fixtures/processes.ts'
 import { rootOf } from '../../fixtures/root-of.ts'
 import { makeTree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
-import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
+import { clientOf, lacksEtcd, startEtcd } from './fixtures/etcd.ts'
 import { startHost, ttlSeconds } from './fixtures/hosts.ts'
 
 t.test('a host whose lease ends while it takes the tree', { skip: lacksEtcd || cannotInject }, async (t) => {
   const etcd = await startEtcd(t)
   const tree = makeTree(t, { 'a.txt': '' })
-  const { endpoints } = etcd
-  const client = createEtcdClient({
-    endpoints,
-    username: '',
-    password: '',
-    ca: null,
-    cert: null,
-    key: null,
-    timeoutMs: 1000
-  })
-  // Of the main thread alone: there it takes the stage.
-  const late = `inject=rename:delay_enter=${2 * ttlSeconds * 1_000_000}:when=1`
-  const prefix = ['strace', '-D', '-qq', '-o', '/dev/null', '-e', 'trace=rename', '-e', late]
+  const client = clientOf(etcd.endpoints)
+  // The main thread takes the stage.
+  const prefix = failingFirst('rename', `delay_enter=${2 * ttlSeconds * 1_000_000}`, 'main')
   const one = await startHost(t, { etcd, tree, prefix })
   await until(async () => {
     const identity = readTreeIdentity(servedDirectory(rootOf(tree.root)))

@@ -1,7 +1,7 @@
 // A volume that replaces an open file in two steps is refused by several hosts, before they leave anything there; one host serves it.
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
-import { cannotInject } from '../../fixtures/inject.ts'
+import { cannotInject, failingFirst } from '../../fixtures/inject.ts'
 import { healthOf, post } from '../../fixtures/processes.ts'
 import { startOneProgram, type RunningProgram } from '../../fixtures/server.ts'
 import { makeTree } from '../../fixtures/tree.ts'
@@ -37,15 +37,9 @@ for (const { name, lacks, mount } of unfitVolumes)
     t.match(await append(first.url, 'b.txt'), { status: 'ok' }, 'the host that serves the tree goes on')
   })
 
-/** @param fault of the first rename of each thread */
-function failing(fault: string): readonly string[] {
-  const options = ['trace=rename', `inject=rename:${fault}:when=1`].flatMap((option) => ['-e', option])
-  return ['strace', '-D', '-f', '-qq', '-o', '/dev/null', ...options]
-}
-
 t.test('a host whose volume does not answer is not elected', { skip: lacksEtcd || cannotInject }, async (t) => {
   const etcd = await startEtcd(t)
-  const prefix = failing(`delay_enter=${3 * ttlSeconds * 1_000_000}`)
+  const prefix = failingFirst('rename', `delay_enter=${3 * ttlSeconds * 1_000_000}`, 'each')
   const host = await startHost(t, { etcd, tree: makeTree(t), prefix })
   await assertRefused(t, host, /cannot be elected.*has not answered within 4000 ms/)
 })
@@ -56,7 +50,10 @@ t.test(
   async (t) => {
     const etcd = await startEtcd(t)
     const tree = makeTree(t, { 'b.txt': '' })
-    const failingOnce = { environment: { UV_THREADPOOL_SIZE: '1' }, prefix: failing('error=ENOSPC') }
+    const failingOnce = {
+      environment: { UV_THREADPOOL_SIZE: '1' },
+      prefix: failingFirst('rename', 'error=ENOSPC', 'each')
+    }
     await assertRefused(
       t,
       await startHost(t, { etcd, tree, ...failingOnce }),
