@@ -26,21 +26,32 @@ export async function lookAtRenames(root: Root, limitMs: number): Promise<string
 async function replacesWhole(root: Root): Promise<boolean> {
   const own = servedDirectory(root).hold()
   const folder = own.at(temporaryName())
-  const [replaced, made] = [join(folder, 'replaced'), join(folder, 'made')]
-  try {
-    await mkdir(folder, 0o700)
-    await Promise.all([replaced, made].map((path) => writeFile(path, '')))
-    const opened = await open(replaced)
-    try {
-      await rename(made, replaced)
-      return (await readdir(folder)).length === 1
-    } finally {
-      await opened.close()
-    }
-  } finally {
-    // The hidden file goes a moment after it was closed. What stays is swept by the next start.
+  // The hidden file goes a moment after it was closed. What stays is swept by the next start.
+  const removed = async () => {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {})
     own.close()
+  }
+  let isWhole = true
+  try {
+    isWhole = await replacesIn(folder)
+  } finally {
+    const removal = removed()
+    // A host that is refused leaves nothing. Others do not wait: a removal on GlusterFS can last as long as a brick hangs.
+    if (!isWhole) await removal
+  }
+  return isWhole
+}
+
+async function replacesIn(folder: string): Promise<boolean> {
+  const [replaced, made] = [join(folder, 'replaced'), join(folder, 'made')]
+  await mkdir(folder, 0o700)
+  await Promise.all([replaced, made].map((path) => writeFile(path, '')))
+  const opened = await open(replaced)
+  try {
+    await rename(made, replaced)
+    return (await readdir(folder)).length === 1
+  } finally {
+    await opened.close()
   }
 }
 
