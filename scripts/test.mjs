@@ -2,6 +2,7 @@
 // With --full, campaigns of random cases, kills and contending agents have their full lengths: npm run test:full
 // With --changed, files whose imports reach what differs from main, or that name it.
 // With --without=part, files whose path contains the part are left out.
+// With --at-once=2, so many files run side by side; without it two more than there are processors.
 // With --passing-on=windows, only files that test/platforms/windows.txt lists to pass there, with --others-on=windows all others.
 import { availableParallelism } from 'node:os'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -31,11 +32,15 @@ const { values: options, positionals } = parseArgs({
     full: { type: 'boolean' },
     changed: { type: 'boolean' },
     without: { type: 'string', multiple: true, default: [] },
+    // Each waits for timers and other processes half of its time.
+    'at-once': { type: 'string', default: String(availableParallelism() + 2) },
     'passing-on': { type: 'string' },
     'others-on': { type: 'string' }
   },
   allowPositionals: true
 })
+const atOnce = Number(options['at-once'])
+if (!Number.isInteger(atOnce) || atOnce < 1) fail(`--at-once=${options['at-once']} is no number of files`)
 const all = onSystem(options.changed ? changedTests(findTests()) : findTests())
 if (all.length === 0 && options.changed) fail('no test file reaches what differs from main')
 const leftOut = options.without.length === 0 ? [] : choose(all, options.without.map(withoutEnds))
@@ -50,8 +55,7 @@ const isOneFile = waiting.length === 1
 const results = []
 const start = performance.now()
 const environment = { ...process.env, TEST_LENGTH: options.full ? 'full' : (process.env.TEST_LENGTH ?? 'short') }
-// Each waits for timers and other processes half of its time.
-await Promise.all(Array.from({ length: availableParallelism() + 2 }, runWaiting))
+await Promise.all(Array.from({ length: atOnce }, runWaiting))
 report()
 
 async function runWaiting() {
