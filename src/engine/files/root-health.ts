@@ -1,7 +1,7 @@
 // Whether the roots are usable right now, within a bounded time: a file system that is gone may never answer.
 import { constants } from 'node:fs'
 import { access, lstat } from 'node:fs/promises'
-import { setTimeout as delay } from 'node:timers/promises'
+import { atMost } from '../../support/at-most.ts'
 import { messageOf } from '../../support/error-message.ts'
 import { isErrno } from '../../support/errno.ts'
 import { isRoot, rootGone } from './root-presence.ts'
@@ -10,18 +10,19 @@ import { explainRootError } from './walk-error.ts'
 
 /** @returns checks all roots and says what is wrong with the unusable ones */
 export function createRootProbe(roots: readonly Root[]): (limitMs: number) => Promise<string | undefined> {
-  let underWay: Promise<string | undefined> | undefined
+  let underWay: Promise<string[]> | undefined
 
-  async function look(): Promise<string | undefined> {
-    const troubles = (await Promise.all(roots.map(troubleOf))).filter((trouble) => trouble !== undefined)
-    return troubles.length > 0 ? troubles.join(' ') : undefined
+  async function look(): Promise<string[]> {
+    return (await Promise.all(roots.map(troubleOf))).filter((trouble) => trouble !== undefined)
   }
 
   return async (limitMs) => {
     // One at a time: each look at a hanging file system takes a thread of Node's pool for good.
     underWay ??= look().finally(() => (underWay = undefined))
-    const late = `A root does not respond within ${limitMs} ms: check whether its file system hangs.`
-    return Promise.race([underWay, delay(limitMs, late, { ref: false })])
+    const troubles = await atMost(limitMs, underWay)
+    if (troubles === undefined)
+      return `A root does not respond within ${limitMs} ms: check whether its file system hangs.`
+    return troubles.join(' ') || undefined
   }
 }
 

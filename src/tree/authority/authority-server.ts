@@ -1,10 +1,11 @@
 // The authority's side: carries out on the engine what relays ask for, as if their clients were its own.
 import { isKnownTree } from '../state/known-tree.ts'
 import type { Server, Socket } from 'node:net'
-import { setImmediate, setTimeout as delay } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import type { Member } from '../state/state-file.ts'
 import type { ByteBudget } from '../../engine/budget/byte-budget.ts'
 import type { CalledOperation, OwnParts } from '../../engine/call/context.ts'
+import { atMost } from '../../support/at-most.ts'
 import type { Progress } from '../../support/progress.ts'
 import { OperationError, toOperationError, unknownOperation } from '../../errors.ts'
 import { version } from '../../support/installation.ts'
@@ -240,7 +241,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
       isLeaving = true
       for (const { channel } of peers) channel.send({ type: 'leaving' })
       const silent = [...peers].map((peer) => peer.silent)
-      await Promise.race([Promise.all(silent), delay(limitMs, undefined, { ref: false })])
+      await atMost(limitMs, Promise.all(silent))
       // If this process was suspended meanwhile, requests of that time are still in the sockets. They are read, and so answered.
       await setImmediate()
       await setImmediate()

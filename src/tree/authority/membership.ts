@@ -7,6 +7,7 @@ import { serverStopping } from '../../errors.ts'
 import { createAuthorityHold, looks, retryMs } from './authority-hold.ts'
 import type { AuthorityServer } from './authority-server.ts'
 import type { EngineLink } from '../../engine/call/engine-link.ts'
+import { atMost } from '../../support/at-most.ts'
 import type { Hello } from './messages.ts'
 import { atOwnMount } from './own-mount.ts'
 import { authorityLost, notBegun } from './authority-lost.ts'
@@ -234,10 +235,13 @@ export function createMembership(options: MembershipOptions) {
     async findObstacle(limitMs: number): Promise<string | undefined> {
       if (role === 'authority' || (role === 'none' && joining === undefined)) return undefined
       const found = relay === undefined ? joining : relay.isAnswering()
-      const limit = delay(limitMs, false, { ref: false })
+      if (found === undefined) return undefined
       // The calls that wait for this process to join report what keeps it from joining.
-      const isAnswering = await Promise.race([found?.then(Boolean, () => true), limit])
-      return isAnswering === false ? noAuthority(coordinator, relay?.pid).message : undefined
+      const isAnswering = await atMost(
+        limitMs,
+        found.then(Boolean, () => true)
+      )
+      return isAnswering === true ? undefined : noAuthority(coordinator, relay?.pid).message
     },
     /** Does not wait: for the moment before a change. @throws OperationError AUTHORITY_LOST */
     assertInPlace(): void {

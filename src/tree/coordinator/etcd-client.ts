@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { EndpointState } from './host-facts.ts'
+import { atMost } from '../../support/at-most.ts'
 import { messageOf } from '../../support/error-message.ts'
 
 export interface EtcdSettings {
@@ -123,8 +124,10 @@ export function createEtcdClient({ endpoints, username, password, ca, cert, key,
         })
       })
       // Also for an endpoint that takes the request and then is silent.
-      const limit = setTimeout(() => request.destroy(new Error(`no answer in ${timeoutMs} ms`)), timeoutMs)
-      request.on('close', () => clearTimeout(limit))
+      const closed = new Promise<true>((resolve) => request.on('close', () => resolve(true)))
+      void atMost(timeoutMs, closed).then(
+        (isClosed) => isClosed ?? request.destroy(new Error(`no answer in ${timeoutMs} ms`))
+      )
       request.on('error', reject)
       request.end(body)
     })

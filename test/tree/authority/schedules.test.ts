@@ -23,6 +23,10 @@ t.test(
         t.strictSame(violations, [], `schedule ${seed + number * 1000}`)
         if (violations.length > 0) t.comment(record.logs.join('\n'))
         done += record.calls.length
+        const took = record.calls.map(
+          ({ sentAt, answeredAt = sentAt, timeoutMs = 0 }) => answeredAt - sentAt - timeoutMs
+        )
+        t.comment(`slowest call ${Math.round(Math.max(...took))} of ${Math.round(record.slackMs)} ms`)
       }
     }
     await Promise.all(Array.from({ length: Math.min(lanes, schedules) }, (_, first) => lane(first)))
