@@ -233,15 +233,11 @@ export function createMembership(options: MembershipOptions) {
     ensureHold,
     /** What keeps calls from an answer, found out within this time; undefined if nothing does. */
     async findObstacle(limitMs: number): Promise<string | undefined> {
-      if (role === 'authority' || (role === 'none' && joining === undefined)) return undefined
-      const found = relay === undefined ? joining : relay.isAnswering()
+      const found = role === 'relay' ? relay?.isAnswering() : role === 'none' ? joining : undefined
       if (found === undefined) return undefined
       // The calls that wait for this process to join report what keeps it from joining.
-      const isAnswering = await atMost(
-        limitMs,
-        found.then(Boolean, () => true)
-      )
-      return isAnswering === true ? undefined : noAuthority(coordinator, relay?.pid).message
+      const answering = found.then(Boolean, () => true)
+      return (await atMost(limitMs, answering)) === true ? undefined : noAuthority(coordinator, relay?.pid).message
     },
     /** Does not wait: for the moment before a change. @throws OperationError AUTHORITY_LOST */
     assertInPlace(): void {
